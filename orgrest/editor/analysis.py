@@ -398,7 +398,7 @@ def _settings_of(
     region: regions.Region,
 ) -> BlockSettings:
     # A function, not a method, so that no `ParsedRegion` keeps its analysis alive.
-    read = partial(settings_of, region, document, inherited, folder)
+    read = partial(settings_of, region.block, document, inherited, folder)
     block, heading = region.kept, region.heading
     if block is None or heading is None:
         return read()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from orgrest.editor import regions
     from orgrest.editor.regions import VersionCache
     from orgrest.org import document as org
+    from orgrest.org.blocks import Block
 
     Parsed: TypeAlias = VersionCache[
         tuple[str, str | None, tuple[str, ...], bool, bool | None], "RegionContent"
@@ -99,17 +100,17 @@ class BlockSettings:
 
 
 def settings_of(
-    region: regions.Region, document: org.OrgDocument, inherited: header.Inherited, folder: Path
+    block: Block | None, document: org.OrgDocument, inherited: header.Inherited, folder: Path
 ) -> BlockSettings:
-    """Return the settings of a region's block. Errors in header arguments become `faults`.
+    """Return the settings of a block or call. Errors in header arguments become `faults`.
 
     `:var` values can come from elsewhere in `document`. `folder` is the document's folder.
     """
-    settings, block = BlockSettings(), region.block
+    settings = BlockSettings()
     if block is None:
         return settings
     try:
-        settings.arguments = header.of_block(block, inherited)
+        settings.arguments = header.arguments_of(document, inherited, block)
     except lisp.ArgumentError as error:
         settings.faults.append(Fault("bad-argument", str(error)))
         return settings
@@ -142,7 +143,11 @@ def _set_variable(
         settings.literal[name] = lisp.understand(value.text, {})
     elif not isinstance(value, argument_syntax.ValueReference):
         settings.literal[name] = data.to_text(value)
-    elif not document.block_named(value.name) and not element_named(document, value.name):
+    elif not (
+        document.block_named(value.name)
+        or document.call_named(value.name)
+        or element_named(document, value.name)
+    ):
         message = f"no block, table, list or result named {value.name} in this document"
         settings.faults.append(Fault("unknown-name", message, name))
 

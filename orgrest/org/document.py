@@ -209,6 +209,10 @@ class OrgDocument(Elements):
         namesakes = self.namesakes(name)
         return next((block for block in namesakes if block.kind == "block"), None)
 
+    def call_named(self, name: str) -> Block | None:
+        """Return the first ``#+CALL:`` line with this ``#+NAME:``, ignoring case, or None."""
+        return next((block for block in self.namesakes(name) if block.kind == "call"), None)
+
     def namesakes(self, name: str) -> list[Block]:
         """Return all blocks and calls with this ``#+NAME:``, ignoring case, in order."""
         return self._namesakes.get(name.lower(), [])

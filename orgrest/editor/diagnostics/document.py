@@ -10,16 +10,19 @@ import itertools
 import re
 from difflib import get_close_matches
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from orgrest.editor import arguments
 from orgrest.editor.diagnostics.model import Diagnostic, Finding, Fix
+from orgrest.editor.parsed_regions import settings_of
 from orgrest.model import Span
 from orgrest.org import document as org
 from orgrest.org.arguments import Inherited
 from orgrest.org.known import KNOWN
 from orgrest.org.text import Edit
 from orgrest.run.documents import misspelt
+from orgrest.run.documents.noweb import REFERENCE, Noweb
 from orgrest.run.documents.selection import left_alone, unclosed_blocks
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.diagnostics.model import Severity
+    from orgrest.editor.parsed_regions import Fault
     from orgrest.org.blocks import Block
 
 _ARGUMENTS = [f":{name}" for name in KNOWN]
@@ -41,20 +45,55 @@ def _faults(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
         for fault in part.given.faults:
             block = cast("Block", part.region.block)  # which has the header arguments
             span = fault.variable and arguments.variable_span(document, block, fault.variable)
-            span = span or arguments.line_span(document, block.line)
-            severity: Severity = "error" if fault.code == "bad-argument" else "warning"
-            yield Finding(Diagnostic(span, severity, fault.code, fault.message))
+            yield _fault(fault, span or arguments.line_span(document, block.line))
+
+
+def _fault(fault: Fault, span: Span) -> Finding:
+    severity: Severity = "error" if fault.code == "bad-argument" else "warning"
+    return Finding(Diagnostic(span, severity, fault.code, fault.message))
 
 
 def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
-    names = [block.name for block in document.blocks if block.name and block.kind == "block"]
+    """Yield findings about calls of missing blocks, and about what calls of requests pass."""
+    inherited = Inherited(document)
     for block in document.blocks:
-        if block.call is None or block.heading.comment or document.block_named(block.call.name):
+        if block.call is None or block.heading.comment:
             continue
+        target = document.block_named(block.call.name)
         at = arguments.called_at(analysis.text, block)
         span = Span(at, at + len(block.call.name))
-        message = f"no source block named {block.call.name}"
-        yield _misspelt(analysis.text, "unknown-name", message, names, span, _ALIKE)
+        if target is None:
+            message = f"no source block named {block.call.name}"
+            yield _misspelt(
+                analysis.text, "unknown-name", message, _block_names(document), span, _ALIKE
+            )
+        elif target.language in analysis.languages:
+            faults = settings_of(block, document, inherited, Path()).faults
+            known = settings_of(target, document, inherited, Path()).faults if faults else ()
+            for fault in faults:
+                if fault not in known:
+                    yield _fault(fault, span)
+
+
+def _noweb(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
+    """Yield findings about references ``<<name>>`` to missing blocks."""
+    noweb = Noweb(document, Inherited(document))
+    for part in analysis.judged:
+        given, block = part.given.arguments.values, part.region.block
+        if block is None or given.get("noweb") in (None, "no", "nil", "tangle"):
+            continue
+        start, end = document.offset(block.first), document.offset(block.last)
+        for match in REFERENCE.finditer(analysis.text, start, end):
+            name = match[1]
+            if not name.endswith(")") and not noweb.blocks(name):
+                span = Span(match.start(1), match.end(1))
+                message = f"<<{name}>>: no source block with this name"
+                names = _block_names(document)
+                yield _misspelt(analysis.text, "unknown-name", message, names, span, _ALIKE)
+
+
+def _block_names(document: org.OrgDocument) -> list[str]:
+    return [block.name for block in document.blocks if block.name and block.kind == "block"]
 
 
 def _properties(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
@@ -166,6 +205,7 @@ Check: TypeAlias = "Callable[[Analysis, org.OrgDocument], Iterator[Finding]]"
 CHECKS: tuple[Check, ...] = (
     _faults,
     _calls,
+    _noweb,
     _repeated_names,
     _properties,
     _arguments,

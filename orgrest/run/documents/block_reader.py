@@ -86,7 +86,8 @@ class BlockReader:
 
     def _current_noweb(self) -> Noweb:
         if self._noweb is None or not self._noweb.is_of(self._editor):
-            self._noweb = Noweb(self._editor, self._file)
+            editor = self._editor
+            self._noweb = Noweb(editor.document, editor.inherited, self._file)
         return self._noweb
 
     def task(

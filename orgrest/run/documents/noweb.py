@@ -17,24 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from orgrest.org.argument_syntax import Value
+    from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.data import Data
+    from orgrest.org.document import OrgDocument
     from orgrest.run.documents.document_editor import DocumentEditor
 
 MAX_SIZE = 4 * 2**20
 """The maximum number of characters that references may add to a block."""
 
-_REFERENCE = compiled(r"<<([^ \t\n<>](?:[^\n<>]*[^ \t\n<>])?)>>")
+REFERENCE = compiled(r"<<([^ \t\n<>](?:[^\n<>]*[^ \t\n<>])?)>>")
 _CALL = compiled(r"([^(\[]+)\((.*)\)$")
 
 
 class Noweb:
     """Expands the noweb references of one document."""
 
-    def __init__(self, editor: DocumentEditor, file: str) -> None:
-        """Prepare to expand references in the document of `editor`, called `file` in messages."""
-        self._document = editor.document
-        self._inherited = editor.inherited
+    def __init__(self, document: OrgDocument, inherited: Inherited, file: str = "") -> None:
+        """Prepare to expand references in `document`, which is called `file` in messages."""
+        self._document = document
+        self._inherited = inherited
         self._file = file
         self._grown = 0
         self._texts: dict[str, str] = {}
@@ -74,7 +76,7 @@ class Noweb:
         for line, place in zip(text.split("\n"), places, strict=True):
             at = 0
             new = [""]
-            for match in _REFERENCE.finditer(line):
+            for match in REFERENCE.finditer(line):
                 new[-1] += line[at : match.start()]
                 prefix = line[: match.start()]
                 inner = self._text(match[1], place[0], within, resolve)
@@ -116,8 +118,7 @@ class Noweb:
             raise EvaluationError(f"<<{name}>> is nested too deeply", file=self._file, line=line)
         if name in self._texts:
             return self._texts[name]
-        named = self._document.block_named(name)
-        blocks = [named] if named is not None else self._with_noweb_ref(name)
+        blocks = self.blocks(name)
         if not blocks:
             raise EvaluationError(
                 f"<<{name}>>: no source block with this name", file=self._file, line=line
@@ -127,6 +128,11 @@ class Noweb:
             body = self._document.body(block)
             texts.append(self._expand(body.text, body.places, [*within, name], resolve)[0])
         return self._texts.setdefault(name, "\n".join(texts))
+
+    def blocks(self, name: str) -> list[Block]:
+        """Return the blocks that ``<<name>>`` refers to."""
+        named = self._document.block_named(name)
+        return [named] if named is not None else self._with_noweb_ref(name)
 
     def _with_noweb_ref(self, name: str) -> list[Block]:
         if self._refs is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from orgrest.org import data, lisp
 from orgrest.org.argument_syntax import Lisp, ValueReference, call_arguments, value
-from orgrest.org.arguments import Arguments
+from orgrest.org.arguments import Arguments, target_of
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.org.results import element_named
 from orgrest.run.outcomes import EvaluationError
@@ -67,10 +67,10 @@ class References:
                 value.arguments is not None or block.language in ALL_LANGUAGES
             ):
                 found = self._result_of(block, value)
-                if found is None:
-                    return f"<result of {value.name}>"
             else:
                 found = self._data(block, value)
+            if found is None:
+                return f"<result of {value.name}>"
             return data.selected(found, value.name, value.indices, arguments.get("colnames"))
         return value
 
@@ -97,6 +97,7 @@ class References:
         return name, data.to_text(self.resolve(assigned, Arguments()))
 
     def _data(self, block: Block | None, reference: ValueReference) -> data.Data:
+        """Return data in the document, or the result of a call that has none there yet."""
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
             with contextlib.suppress(lisp.ArgumentError):  # its result may be in the document, too
@@ -106,16 +107,20 @@ class References:
             return data.read(element)
         if block is not None:
             raise EvaluationError(f"{not_run(block)}, and it has no result in this document")
+        call = self._editor.document.call_named(name)
+        if call is not None:
+            return self._result_of(call, reference)
         raise EvaluationError(f"no block, table, list or result named {name} in this document")
 
-    def _result_of(self, block: Block, reference: ValueReference) -> data.Data | None:
-        """Return the value of a block's result, or None if nothing is sent in this run."""
+    def _result_of(self, block: Block, reference: ValueReference) -> data.Data:
+        """Return the result of a block or call, or None if nothing is sent in this run."""
         name, text = reference.name, reference.arguments or ""
-        if block.language not in ALL_LANGUAGES:
-            if block.language in EMACS_LISP:
+        target = target_of(self._editor.document, block)
+        if target.language not in ALL_LANGUAGES:
+            if target.language in EMACS_LISP and target is block:
                 variables = dict(map(self.argument, call_arguments(text)))
                 return lisp.understand(self._editor.document.body(block).text, variables)
-            raise EvaluationError(not_run(block))
+            raise EvaluationError(not_run(target))
         outcome = self.outcome(block, dict(map(self.argument, call_arguments(text))))
         if not outcome.own:
             raise EvaluationError(f"{name} was not sent, so it has no response")

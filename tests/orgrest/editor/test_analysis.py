@@ -297,6 +297,33 @@ def test_a_call_of_no_block_is_reported() -> None:
     assert len(diagnostics(text + many, "org")) == 1001
 
 
+@pytest.mark.parametrize("call", ['here("x")', "here(a=nothing)", 'here[:var a="x]()'])
+def test_a_call_that_would_fail_is_reported(call: str) -> None:
+    here = "#+NAME: here\n" + block("GET http://x/:a", " :var a=missing").removeprefix("text\n")
+    once = [("unknown-name", "a")]
+    code = "unknown-name" if "nothing" in call else "bad-argument"
+    assert problems(f"{here}#+CALL: {call}\n", "org") == [*once, (code, "here")]
+    assert problems(f"{here}#+CALL: here()\n", "org") == once
+    assert problems(f"{here}#+CALL: {call}\n".replace("restclient", "python"), "org") == []
+
+
+def test_a_variable_may_be_the_result_of_a_named_call() -> None:
+    text = "#+NAME: here\n" + block("GET http://x/").removeprefix("text\n")
+    call = "#+NAME: called\n#+CALL: here()\n"
+    assert problems(text + call + block("GET http://x/:a", " :var a=called"), "org") == []
+
+
+def test_a_noweb_reference_to_no_block_is_reported() -> None:
+    here = "#+NAME: here\n#+begin_src text\nA: b\n#+end_src\n#+begin_src text :noweb-ref others\n"
+    text = f"{here}C: d\n#+end_src\n" + block("GET http://x/\n<<{}>>", " :noweb yes")
+    for name in ("here", "others", "here()"):
+        assert problems(text.format(name), "org") == []
+    assert problems(text.format("hree"), "org") == [("unknown-name", "hree")]
+    assert fixed(text.format("hree"), "org") == text.format("here")
+    tangled = problems(text.format("hree").replace(":noweb yes", ":noweb tangle"), "org")
+    assert "unknown-name" not in [code for code, _ in tangled]
+
+
 def test_a_response_is_not_judged() -> None:
     response = "#+RESULTS:\n#+begin_src restclient\nno request\n#+end_src\n"
     text = block("GET http://x/").removeprefix("text\n") + f"\n{response}"
@@ -413,7 +440,8 @@ def test_nothing_is_wrong_in_the_examples_and_the_tour(path: Path | None, tmp_pa
 
 def test_what_other_blocks_put_in_is_not_judged() -> None:
     body = "GET http://x/{{a}}\n  <<more>>"
-    assert problems(block(body, " :noweb yes"), "org") == []
+    more = "#+NAME: more\n#+begin_src text\nA: b\n#+end_src\n"
+    assert problems(more + block(body, " :noweb yes"), "org") == []
     assert [code for code, _ in problems(block(body), "org")] == [
         "undefined-variable",
         "no-empty-line",

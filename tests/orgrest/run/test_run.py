@@ -405,6 +405,19 @@ class TestVariables:
         done = run(text + block("/line?y=:y", ":results value :var y=c"))
         assert done.results()[-1] == "/line?y=/line?x=1\n\n"
 
+    def test_a_call_can_be_referred_to_before_it_has_a_result(self, run, server) -> None:
+        text = block("/line?x=:x", ":results silent :var x=0", name="p")
+        call = "#+NAME: c\n#+CALL: p(x=1) :results replace value\n\n"
+        uses = block("/line?y=:y", ":results value :var y=c")
+        done = run(text + call + uses, dry_run=True)
+        assert done.reasons() == []
+        assert server.requests == []
+        done = run(text + uses + call)
+        assert done.reasons() == []
+        assert done.results()[0].startswith("/line?y=/line?x=1\n")
+        paths = [request.split(b" ")[1] for request in server.requests]
+        assert paths == [b"/line?x=0", b"/line?x=1", b"/line?y=/line?x=1"]
+
     def test_captures_are_seen_by_later_blocks_only(self, run, server) -> None:
         capture = "-> jq-set-var :v .a"
         text = block("/line?v=:v") + block("/json", "", capture) + block("/line?v=:v")
