@@ -1,8 +1,9 @@
 """Reads the tables, lists, results and plain text that ``:var`` can refer to.
 
 As in Org, the value of a table is its rows, without horizontal rules and without the header above
-the only rule. The value of a list is its top-level items. A cell or item such as ``=text=`` loses
-its markers. What looks like a number is one, so ``01234`` is 1234, and ``"01234"`` is a string.
+the only rule. The value of a list is its top-level items. What looks like a number is one, so
+``01234`` is 1234, and ``"01234"`` is a string. In a result that orgrest wrote, a cell or item such
+as ``=text=`` loses its markers.
 
 Indices such as ``name[1,0]`` select parts of tables and lists. A range such as ``0:2`` includes
 both ends. An empty index or ``*`` selects everything. Negative indices count from the end. Row
@@ -33,7 +34,7 @@ _VERBATIM = compiled(r"=(?!=)(?:[^=]|=(?=[^\W_]))+=|~(?!~)(?:[^~]|~(?=[^\W_]))+~
 _JSON_NUMBER = compiled(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
-def read(element: tuple[str, list[str]]) -> Data:
+def read(element: tuple[str, list[str]], *, is_result: bool = False) -> Data:
     """Return the value of an element. Tables include their header and their rules."""
     kind, lines = element
     if kind == "drawer":
@@ -41,9 +42,10 @@ def read(element: tuple[str, list[str]]) -> Data:
         inside = inner.element_at(0)
         kind, lines = inside if inside[0] in ("table", "list", "fixed") else ("text", lines[1:-1])
     if kind == "table":
-        return [None if _RULE.match(x) else _cells(x) for x in lines if x.lstrip()[0] == "|"]
+        rows = [x for x in lines if x.lstrip()[0] == "|"]
+        return [None if _RULE.match(row) else _cells(row, is_result) for row in rows]
     if kind == "list":
-        return [*map(_read, _items(lines))]
+        return [_read(item, is_result) for item in _items(lines)]
     text = _text(kind, lines)
     return _number(text) if kind == "fixed" else text
 
@@ -86,16 +88,18 @@ def _items(lines: list[str]) -> list[str]:
     return ["\n".join(item).strip() for item in items]
 
 
-def _cells(line: str) -> list[Data]:
+def _cells(line: str, is_result: bool) -> list[Data]:
     cells = line.strip().removeprefix("|").removesuffix("|").split("|")
-    return [_read(cell.strip().replace("\\vert{}", "|")) for cell in cells]
+    return [_read(cell.strip().replace("\\vert{}", "|"), is_result) for cell in cells]
 
 
-def _read(text: str) -> str | Number:
+def _read(text: str, is_result: bool) -> str | Number:
     """Return the value of a cell or item: a number, a string in quotes, or its text."""
+    if is_result and _VERBATIM.fullmatch(text):
+        return text[1:-1]
     if STRING.fullmatch(text):
         return unquote(text)
-    return text[1:-1] if _VERBATIM.fullmatch(text) else _number(text)
+    return _number(text)
 
 
 def _number(text: str) -> str | Number:

@@ -12,6 +12,7 @@ heading is in its section.
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from orgrest import classes
@@ -141,3 +142,12 @@ def element_named(document: OrgDocument, name: str) -> tuple[str, list[str]] | N
             return None
         line = positions[0][0] + 1
     return document.element_at(line)
+
+
+def is_result(document: OrgDocument, name: str) -> bool:
+    """Return whether the element called `name` has a results keyword."""
+    line = document.named.get(name.lower())
+    if line is None:
+        return name.lower() in document.results
+    keywords = takewhile(syntax.is_affiliated, reversed(document.lines[:line]))
+    return any(_results_keyword(keyword) for keyword in keywords)

@@ -9,7 +9,7 @@ from orgrest.org import data, lisp
 from orgrest.org.argument_syntax import Lisp, ValueReference, call_arguments, value
 from orgrest.org.arguments import Arguments, target_of
 from orgrest.org.blocks import ALL_LANGUAGES
-from orgrest.org.results import element_named
+from orgrest.org.results import element_named, is_result
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import CallId
 
@@ -102,9 +102,10 @@ class References:
         if block is not None and block.language in EMACS_LISP:
             with contextlib.suppress(lisp.ArgumentError):  # its result may be in the document, too
                 return lisp.understand(self._editor.document.body(block).text, {})
-        element = element_named(self._editor.as_placed(name), name)
+        document = self._editor.as_placed(name)
+        element = element_named(document, name)
         if element is not None:
-            return data.read(element)
+            return data.read(element, is_result=block is None and is_result(document, name))
         if block is not None:
             raise EvaluationError(f"{not_run(block)}, and it has no result in this document")
         call = self._editor.document.call_named(name)

@@ -236,6 +236,6 @@ def test_what_looks_like_text_to_everybody_is_left_as_it_is() -> None:
 @pytest.mark.parametrize("text", [MARK, "a_b", "https://x/?a=1", "~", "=1+1", "x|y_z", "[[a]]"])
 def test_a_cell_or_item_that_is_protected_is_read_back_as_it_was(text: str) -> None:
     for made in (layout.table(json.dumps([[text]])), layout.listed(f"{text}\n")):
-        element = element_named(OrgDocument(f"#+NAME: n\n{made}"), "n")
+        element = element_named(OrgDocument(f"#+RESULTS: n\n{made}"), "n")
         assert element is not None
-        assert data.selected(data.read(element), "n") in ([text], [[text]])
+        assert data.selected(data.read(element, is_result=True), "n") in ([text], [[text]])

@@ -405,6 +405,23 @@ class TestVariables:
         done = run(text + block("/line?y=:y", ":results value :var y=c"))
         assert done.results()[-1] == "/line?y=/line?x=1\n\n"
 
+    @pytest.mark.parametrize(
+        ("above", "sent"),
+        [
+            ("#+NAME: t\n", "=a_b="),
+            ("#+NAME: t\n#+begin_src python\n1\n#+end_src\n\n#+RESULTS: t\n", "=a_b="),
+            ("#+RESULTS: t\n", "a_b"),
+            ("#+NAME: t\n#+RESULTS:\n", "a_b"),
+        ],
+    )
+    def test_only_cells_of_results_lose_their_markers(
+        self, run, server, above: str, sent: str
+    ) -> None:
+        table = f"{above}| =a_b= |\n\n"
+        done = run(table + block("/line?x=:x", ":results value :var x=t[0,0]"))
+        assert done.reasons() == []
+        assert server.requests[-1].split(b" ")[1].decode() == f"/line?x={sent}"
+
     def test_a_call_can_be_referred_to_before_it_has_a_result(self, run, server) -> None:
         text = block("/line?x=:x", ":results silent :var x=0", name="p")
         call = "#+NAME: c\n#+CALL: p(x=1) :results replace value\n\n"
