@@ -464,12 +464,18 @@ is nil, Org finds the old result.")
 
 (defun orgrest--block (body params)
   "Return parameters that describe the block at point with BODY and PARAMS."
-  (let ((written (orgrest--written-variables))
+  ;; Quoted values may contain variables; the results of other blocks are never searched for them.
+  (let ((written (orgrest--variables "\""))
+        (texts (orgrest--variables "\\([^][()\" \t]+\\)[ \t]*\\'" #'orgrest--text-p))
         values literal arguments)
     (dolist (pair params)
       (pcase (car pair)
-        (:var (let ((variable (vector (symbol-name (cadr pair)) (orgrest--json (cddr pair)))))
-                (if (member (symbol-name (cadr pair)) written)
+        (:var (let* ((name (symbol-name (cadr pair)))
+                     (value (orgrest--json (cddr pair)))
+                     (variable (vector name (if (member name texts)
+                                                (replace-regexp-in-string "\n\\'" "" value)
+                                              value))))
+                (if (member name written)
                     (push variable values)
                   (push variable literal))))
         ((or :results :result-params :result-type :colname-names :rowname-names))
@@ -678,25 +684,34 @@ Return nil if there is no request.  For `org-ctrl-c-ctrl-c-hook'."
   (if (or (null value) (stringp value)) value (format "%s" value)))
 
 (defun orgrest--json (value)
-  "Return VALUE, the value of a variable, for JSON; tables lose their rules.
-The value of an example block or a paragraph loses its last line break."
-  (cond ((stringp value) (replace-regexp-in-string "\n\\'" "" value))
-        ((numberp value) value)
+  "Return VALUE, the value of a variable, for JSON; tables lose their rules."
+  (cond ((or (stringp value) (numberp value)) value)
         ((and (listp value) (listp (cdr value)))
          (vconcat (mapcar #'orgrest--json (remq 'hline value))))
         (t (format "%s" value))))
 
-(defun orgrest--written-variables ()
-  "Return the names of the variables whose values are quoted in the document.
-These values may contain variables; the results of other blocks are never
-searched for variables."
+(defun orgrest--variables (assigned &optional test)
+  "Return the names of the block's variables whose value matches ASSIGNED.
+ASSIGNED is a regexp for the text behind `='.  If TEST is non-nil, it
+must also return non-nil for the first group of ASSIGNED."
   (let ((info (or (org-babel-get-src-block-info 'light) (org-babel-lob-get-info)))
+        (regexp (concat "\\`[ \t]*\\([^ \t=]+\\)[ \t]*=[ \t]*" assigned))
         names)
     (dolist (pair (nth 2 info) names)
-      (when (and (eq (car pair) :var)
-                 (stringp (cdr pair))
-                 (string-match "\\`[ \t]*\\([^ \t=]+\\)[ \t]*=[ \t]*\"" (cdr pair)))
-        (push (match-string 1 (cdr pair)) names)))))
+      (when (and (eq (car pair) :var) (stringp (cdr pair)) (string-match regexp (cdr pair)))
+        (let ((name (match-string 1 (cdr pair)))
+              (group (match-string 2 (cdr pair))))
+          (when (or (not test) (funcall test group))
+            (push name names)))))))
+
+(defun orgrest--text-p (name)
+  "Return non-nil if NAME is that of a text in the document, such as a paragraph.
+Org ends the value of such a text with a line break."
+  (org-with-wide-buffer
+   (goto-char (point-min))
+   (and (re-search-forward (org-babel-named-data-regexp-for-name name) nil t)
+        (not (memq (org-element-type (org-element-at-point))
+                   '(babel-call plain-list src-block table))))))
 
 ;; A source block in a result is text from a server: it must not be run when the whole document is
 ;; evaluated or exported.

@@ -6,6 +6,7 @@ All parts share a `Captured` object, which has the data that a part needs from t
 
 from __future__ import annotations
 
+import contextlib
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -97,6 +98,13 @@ class BlockSettings:
     faults: list[Fault] = classes.field(factory=list)
     wrong: dict[str, str] = classes.field(factory=dict)
     refers: bool = False
+
+    @property
+    def inserts_noweb(self) -> bool:
+        """Whether ``<<name>>`` in the block is replaced. False if ``:noweb`` is Emacs Lisp."""
+        with contextlib.suppress(lisp.ArgumentError):
+            return self.arguments.inserts_noweb
+        return False
 
 
 def settings_of(

@@ -65,6 +65,14 @@ class Arguments:
         """Return whether a yes-or-no argument is on. The name without a value means yes."""
         return name in self.values and self.get(name, "yes").lower() not in ("no", "nil")
 
+    @property
+    def inserts_noweb(self) -> bool:
+        """Whether ``<<name>>`` in the block is replaced before it is evaluated.
+
+        Raises ArgumentError if the value of ``:noweb`` is Emacs Lisp.
+        """
+        return self.flag("noweb") and self.get("noweb") != "tangle"
+
 
 @lru_cache(maxsize=256)
 def merge(sources: tuple[Pairs, ...]) -> Arguments:

@@ -204,9 +204,9 @@ def shaped(arguments: Arguments, text: str) -> Returned:
     """Return `text` as a list or table if ``:results`` requests this, otherwise unchanged."""
     words = arguments.results
     if "list" in words:
-        return _items(text) or ""
+        return _items(text)
     if "table" in words or "vector" in words:
-        return _rows(text) or None
+        return _rows(text)
     return text
 
 

@@ -107,16 +107,19 @@ class Work:
             raise EvaluationError("requests cannot be sent in this run: it has no HTTP client")
         return self.client
 
-    def sleep(self, length: float, what: str = "sleep() in scripts") -> None:
+    def sleep(
+        self, length: float, what: str = "sleep() in scripts", counted: float | None = None
+    ) -> None:
         """Wait for `length` seconds, because the document asks for it. A dry run does not wait.
 
         `what` names the cause in error messages. Raises EvaluationError if the document's waits are
-        too long in total.
+        too long in total. If `counted` is given, only so many seconds count.
         """
         if self.settings.dry_run:
             return
-        self._slept += length
-        self.check_wait(what, self._slept)
+        slept = self._slept + (length if counted is None else counted)
+        self.check_wait(what, slept)
+        self._slept = slept
         self.sending.budget.wait(length)
 
     def check_wait(self, what: str, length: float) -> None:

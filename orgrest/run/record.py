@@ -145,7 +145,7 @@ def _described(outcome: Outcome) -> Record:
         duration = sum(exchange.took or 0.0 for exchange in exchanges)
     hide = partial(mask, secrets=outcome.secrets)
     # Names and titles are text of the document, except that Noweb may insert results into titles.
-    is_expanded = outcome.task is not None and outcome.task.arguments.flag("noweb")
+    is_expanded = outcome.task is not None and outcome.task.arguments.inserts_noweb
     return {
         "line": outcome.line,
         "name": outcome.name or None,
@@ -156,7 +156,10 @@ def _described(outcome: Outcome) -> Record:
         "reason": None,
         "started": _time(started),
         "duration": round(duration, 6),
-        "assertions": [_of_test(test, hide, outcome.line) for test in outcome.tests],
+        "assertions": [
+            _of_test(test, hide, outcome.line, is_written=bool(test.operator) and not is_expanded)
+            for test in outcome.tests
+        ],
         "exchanges": [_of_exchange(exchange, outcome.secrets) for exchange in exchanges],
         "notes": [hide(note) for note in outcome.notes],
     }
@@ -200,9 +203,10 @@ def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
-def _of_test(test: Verdict, hide: Callable[[str], str], line: int) -> Record:
+def _of_test(test: Verdict, hide: Callable[[str], str], line: int, *, is_written: bool) -> Record:
+    """Return an assertion or test. If `is_written` is true, its name is text of the document."""
     return {
-        "name": hide(test.name),
+        "name": test.name if is_written else hide(test.name),
         "passed": test.held,
         "reason": hide(test.reason),
         "line": test.line or line,

@@ -36,8 +36,9 @@ def tree_files(
     if len(chosen) < len(candidates):
         click.echo(
             f"skipped {counted(len(candidates) - len(chosen), 'file')} whose suffix does not "
-            f"indicate a tree ({', '.join(sorted(skipped)[:5])}): use --from to read trees, "
-            "and `scriptschema parse` to read sources",
+            f"indicate a {'source or a ' if with_sources else ''}tree "
+            f"({', '.join(sorted(skipped)[:5])}): use --from to read trees"
+            + ("" if with_sources else ", and `scriptschema parse` to read sources"),
             err=True,
         )
     return chosen

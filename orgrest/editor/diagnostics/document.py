@@ -79,8 +79,8 @@ def _noweb(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
     """Yield findings about references ``<<name>>`` to missing blocks."""
     noweb = Noweb(document, Inherited(document))
     for part in analysis.judged:
-        given, block = part.given.arguments.values, part.region.block
-        if block is None or given.get("noweb") in (None, "no", "nil", "tangle"):
+        block = part.region.block
+        if block is None or not part.given.inserts_noweb:
             continue
         start, end = document.offset(block.first), document.offset(block.last)
         for match in REFERENCE.finditer(analysis.text, start, end):

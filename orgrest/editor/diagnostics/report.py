@@ -151,9 +151,7 @@ class Report:
         base, text = analysis.checked.text(part)
         context = part.context(self._context)
         arguments = part.given.arguments.values
-        loose = arguments.get("prologue") or (
-            arguments.get("noweb") not in (None, "no", "tangle") and NOWEB.search(text)
-        )
+        loose = arguments.get("prologue") or (part.given.inserts_noweb and NOWEB.search(text))
         imports = analysis.imports
         unknown = imports is not None and bool(imports.broken)
         for problem in _as_problems(text, document.problems, document.notices, base):

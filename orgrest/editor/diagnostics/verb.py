@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from orgrest.org.document import OrgDocument
 
 _ANY = "http://unknown"
-"""Replaces each value that only a run provides. It is valid as a URL, and in URLs and headers."""
+"""Replaces each value that only a run provides. It is valid as a URL, in URLs and in headers, but
+not as the charset of a body."""
 
 
 def of_verb(analysis: Analysis, document: OrgDocument) -> Iterator[OrgrestError]:
@@ -40,6 +41,8 @@ def of_verb(analysis: Analysis, document: OrgDocument) -> Iterator[OrgrestError]
         except NeededError:
             continue  # the rest of this request depends on a response
         except OrgrestError as error:
+            if error.code == "charset" and _ANY in error.reason:
+                continue
             line = block.line if error.line is None else error.line - 1
             error.offset = document.offset(line) + max((error.column or 1) - 1, 0)
             error.code = error.code or "verb"
@@ -49,7 +52,7 @@ def of_verb(analysis: Analysis, document: OrgDocument) -> Iterator[OrgrestError]
 
 def _check(block: Block, tree: VerbTree, inherited: Inherited, context: Context) -> None:
     arguments = of_block(block, inherited)
-    if arguments.flag("noweb") or "prologue" in arguments or "epilogue" in arguments:
+    if arguments.inserts_noweb or "prologue" in arguments or "epilogue" in arguments:
         return  # the request is not complete here
     given = ((name, value(assignment)[1]) for name, assignment in arguments.variables.items())
     values = {name: text if isinstance(text, str) else _ANY for name, text in given}

@@ -1,6 +1,7 @@
 """`# @ratelimit` delays requests to limit the load on a server.
 
-Requests with the same `slot NAME` share a limit, in all documents that this process runs.
+Requests with this directive and the same `slot NAME` share a limit, in all documents that this
+process runs.
 `minIdleTime MS` is the minimum time between two of these requests. `max N expire MS` allows at most
 N of them in any period of MS milliseconds. Each attempt to send a request counts.
 
@@ -75,7 +76,8 @@ def _hold(limit: Limit, work: Work) -> None:
         length = wait(limit, sent)
         own = sent[-1]
     try:
-        work.sleep(length, "@ratelimit")
+        # Waits that requests of other documents cause do not count towards the document's limit.
+        work.sleep(length, "@ratelimit", counted=min(length, max(limit.idle, limit.expire)))
     except BaseException:
         with _LOCK:
             sent.remove(own)

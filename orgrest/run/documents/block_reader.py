@@ -73,7 +73,7 @@ class BlockReader:
         values, literal, shown = _variables(arguments, variables or {}, context, resolve)
         body = self._editor.document.body(target)
         text, places = body.text, list(body.places)
-        if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
+        if arguments.inserts_noweb:
             text, places = self._current_noweb().expand(text, places, resolve)
         digest = _digest(arguments, text, shown) if arguments.flag("cache") else None
         return self.task(block, step, arguments, text, places, values, literal, context, digest)

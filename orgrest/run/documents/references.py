@@ -97,20 +97,20 @@ class References:
         return name, data.to_text(self.resolve(assigned, Arguments()))
 
     def _data(self, block: Block | None, reference: ValueReference) -> data.Data:
-        """Return data in the document, or the result of a call that has none there yet."""
+        """Return data in the document, or the result of a call, which is evaluated as in Org."""
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
             with contextlib.suppress(lisp.ArgumentError):  # its result may be in the document, too
                 return lisp.understand(self._editor.document.body(block).text, {})
+        call = self._editor.document.call_named(name)
+        if block is None and call is not None:
+            return self._result_of(call, reference)
         document = self._editor.as_placed(name)
         element = element_named(document, name)
         if element is not None:
             return data.read(element, is_result=block is None and is_result(document, name))
         if block is not None:
             raise EvaluationError(f"{not_run(block)}, and it has no result in this document")
-        call = self._editor.document.call_named(name)
-        if call is not None:
-            return self._result_of(call, reference)
         raise EvaluationError(f"no block, table, list or result named {name} in this document")
 
     def _result_of(self, block: Block, reference: ValueReference) -> data.Data:
@@ -135,4 +135,4 @@ class References:
             return None
         from orgrest.rendering import layout
 
-        return layout.shaped(self._editor.arguments(block), rendered.uncut()) or ""
+        return layout.shaped(self._editor.arguments(block), rendered.uncut())

@@ -45,6 +45,7 @@ class VerbTree:
         self.document = document
         self._file = file
         self._parsed: dict[Block, ParsedRequest] = {}
+        self._preludes: dict[str, dict[str, str]] = {}
         self._own: dict[Heading, Block] = {}
         self.stores: dict[str, Block] = {}
         self._everywhere = is_file_tag(document.keywords)
@@ -133,7 +134,10 @@ class VerbTree:
         values: dict[str, str] = {}
         for prelude in reversed(preludes):
             if prelude:
-                values.update(_prelude(prelude, context))
+                known = self._preludes.get(prelude)
+                if known is None:
+                    known = self._preludes[prelude] = _prelude(prelude, context)
+                values.update(known)
         return values
 
 

@@ -106,8 +106,6 @@ def _send_each(job: Job) -> Needing[None]:
         job.turn(context)
         job.defined = defined.copy()  # without the values that depend on the previous element
         try:
-            if job.hold is not None:
-                job.hold()
             yield from _through((*COMPLETED, *last), job)
         except Exception:
             if number < len(contexts):

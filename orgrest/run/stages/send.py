@@ -141,8 +141,10 @@ def _once(job: Job, request: Request) -> Exchange:
     Raises BrokenOffError if the run ended before the request was sent.
     """
     work, parsed = job.work, job.parsed
-    if job.hold is not None and job.attempts:  # before the first attempt, `stages` has waited
-        job.hold()
+    limit = parsed.directive("ratelimit")
+    if job.hold is not None and limit is not None:
+        with place_of(limit, parsed.source):
+            job.hold()
     hops: list[Hop] = []
     response, failure = None, None
     cookies = work.cookies

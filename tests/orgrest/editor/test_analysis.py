@@ -1063,6 +1063,7 @@ def test_verbs_requests_are_checked_while_one_types_as_a_run_checks_them() -> No
 * B :verb:\nget {{(oref (verb-stored-response "a") body)}}\n""",
         "#+NAME: a\n: http://x/\n#+begin_src verb :var u=a\nget {{(verb-var u)}}\n#+end_src\n",
         "#+begin_src verb :noweb yes\n<<a>>\n#+end_src\n",
+        "* A :verb:\npost http://x/\nContent-Type: a/b; charset={{(verb-var cs)}}\n\nbody\n",
         "* A :verb:\nsome notes\n",
         "* COMMENT A :verb:\nget {{(x)}}\n",
     ],

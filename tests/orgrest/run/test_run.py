@@ -435,6 +435,24 @@ class TestVariables:
         paths = [request.split(b" ")[1] for request in server.requests]
         assert paths == [b"/line?x=0", b"/line?x=1", b"/line?y=/line?x=1"]
 
+    def test_a_variable_that_names_a_call_has_the_same_value_in_every_run(
+        self, run, server
+    ) -> None:
+        call = "#+NAME: c\n#+CALL: rows()\n\n#+RESULTS: c\n| 9 | 9 |\n\n"
+        use = block("/line?y=:y", ":results value :var y=c[1,0]")
+        done = run(block("/rows", ":results value table", name="rows") + call + use)
+        assert done.reasons() == []
+        assert server.requests[-1].split(b" ")[1] == b"/line?y=b"
+
+    @pytest.mark.parametrize("kind", ["table", "list"])
+    def test_a_result_without_rows_or_items_is_an_empty_list(self, run, server, kind: str) -> None:
+        done = run(
+            block("/empty", f":results silent {kind}", name="none")
+            + block("/line?y=:y", ":results value :var y=none")
+        )
+        assert done.reasons() == []
+        assert server.requests[-1].split(b" ")[1] == b"/line?y=%5B%5D"
+
     def test_captures_are_seen_by_later_blocks_only(self, run, server) -> None:
         capture = "-> jq-set-var :v .a"
         text = block("/line?v=:v") + block("/json", "", capture) + block("/line?v=:v")

@@ -160,4 +160,40 @@ def test_a_request_that_was_not_sent_does_not_delay_the_next(
     # The second request waits for 40 minutes. The third would have to wait for 80, but a document
     # may wait for 60 at most, so the fourth is sent 10 minutes after the second.
     last = text.replace("2400000", "600000")
-    assert waits_of(monkeypatch, response(b"{}"), text, text, text, last) == [4, 5]
+    document = "###\n".join([text, text, text, last])
+    assert waits_of(monkeypatch, response(b"{}"), document) == [4, 5]
+
+
+def test_waiting_for_other_documents_does_not_count_towards_the_limit_of_a_document(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "# @ratelimit minIdleTime 2400000\nGET HOST/\n"
+    assert waits_of(monkeypatch, response(b"{}"), text, text, text) == [4, 8]
+
+
+def test_the_limit_applies_when_the_request_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The second request waits for its own limit after the request that it needs has been sent.
+    text = (
+        "# @ratelimit minIdleTime 600000\nGET HOST/\n\n###\n# @ratelimit minIdleTime 600000\n"
+        "GET HOST/{{last.response.body.$.x}}\n\n###\n# @name last\n"
+        "# @ratelimit minIdleTime 600000\nGET HOST/\n"
+    )
+    assert waits_of(monkeypatch, response(b'{"x": 1}', "Content-Type: application/json"), text) == [
+        1,
+        2,
+    ]
+
+
+def test_a_wait_that_is_too_long_is_reported_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "# @ratelimit minIdleTime 4000000\nGET http://localhost:1/\n"
+    with Client() as client:
+        monkeypatch.setattr(client.budget, "wait", lambda _: None)
+        run = Run(
+            f"{text}\n###\n{text}",
+            file="a.http",
+            settings=Settings(),
+            services=Services(client=client),
+            plain=True,
+        )
+        [_, outcome] = run.outcomes()
+    assert str(outcome.reason).startswith("a.http:5:1: @ratelimit can make a run wait for at most")

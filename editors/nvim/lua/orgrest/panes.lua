@@ -4,7 +4,8 @@ local M = {}
 local FILETYPES = { plaintext = "text", jsonc = "json" }
 local NAMES = { "Body", "Headers", "Statistics" }
 local LONG = 1024 * 1024 -- longer bodies are shown without highlighting
-local window, current -- the window for responses; the last response
+local window, current -- the window for responses; the response that it shows
+local latest -- the last response, which may not have been shown
 local pane = "Body"
 
 local function is_set(value)
@@ -202,12 +203,12 @@ end
 
 --- Keep a response, given as the notification orgrest/response, so that it can be shown later.
 function M.keep(notification)
-  current = notification
+  latest = notification
 end
 
 --- Show a response, given as the notification orgrest/response, beside the current window.
 function M.show(notification)
-  M.keep(notification)
+  current, latest = notification, notification
   if not (window and vim.api.nvim_win_is_valid(window)) then
     open_window()
   end
@@ -217,8 +218,8 @@ end
 
 --- Show the last response again.
 function M.reopen()
-  if current then
-    M.show(current)
+  if latest then
+    M.show(latest)
   else
     vim.notify("orgrest: no response yet")
   end

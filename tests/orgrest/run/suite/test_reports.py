@@ -693,10 +693,12 @@ class TestSecrets:
         monkeypatch.setenv("STAGE", "staging")
         text = (
             "### log in to staging\nGET HOST/json?stage={{$processEnv STAGE}}\n\n"
+            "?? body not contains staging\n\n"
             "###\nGET HOST/echo?staging&stage={{$processEnv STAGE}}\n"
         )
         first, second = run("a.http", a_http=text).requests
         assert first["name"] == "log in to staging"
+        assert first["assertions"][0]["name"] == "body not contains staging"
         assert second["title"].endswith("/echo?staging&stage={{$processEnv STAGE}}")
         assert second["exchanges"][0]["request"]["url"].endswith("/echo?***&stage=***")
 
