@@ -175,9 +175,9 @@ _TABLE: Final = (
         "ratelimit",
         "max N expire MS",
         "Sends at most N requests within MS milliseconds. With minIdleTime MS, consecutive "
-        "requests are at least MS milliseconds apart. All requests of a run with the same slot, or "
-        "with no slot, are counted together, including retries; to set the slot, write `slot NAME` "
-        "before the other options.",
+        "requests are at least MS milliseconds apart. Requests with this directive and the same "
+        "slot, or with no slot, are counted together in all documents of a run, including retries; "
+        "to set the slot, write `slot NAME` before the other options.",
         acts=True,
     ),
     Rule(
