@@ -97,31 +97,34 @@ class References:
         return name, data.to_text(self.resolve(assigned, Arguments()))
 
     def _data(self, block: Block | None, reference: ValueReference) -> data.Data:
-        """Return data in the document, or the result of a call, which is evaluated as in Org."""
+        """Return data in the document, or the result of a call of a request, which is sent."""
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
             with contextlib.suppress(lisp.ArgumentError):  # its result may be in the document, too
                 return lisp.understand(self._editor.document.body(block).text, {})
-        call = self._editor.document.call_named(name)
-        if block is None and call is not None:
-            return self._result_of(call, reference)
+        call = self._editor.document.call_named(name) if block is None else None
+        if call is not None:
+            target = target_of(self._editor.document, call)
+            if target.language in ALL_LANGUAGES:
+                return self._result_of(call, reference)
         document = self._editor.as_placed(name)
         element = element_named(document, name)
         if element is not None:
             return data.read(element, is_result=block is None and is_result(document, name))
         if block is not None:
             raise EvaluationError(f"{not_run(block)}, and it has no result in this document")
+        if call is not None:
+            raise EvaluationError(f"{not_run(target)}, and {name} has no result in this document")
         raise EvaluationError(f"no block, table, list or result named {name} in this document")
 
     def _result_of(self, block: Block, reference: ValueReference) -> data.Data:
         """Return the result of a block or call, or None if nothing is sent in this run."""
         name, text = reference.name, reference.arguments or ""
-        target = target_of(self._editor.document, block)
-        if target.language not in ALL_LANGUAGES:
-            if target.language in EMACS_LISP and target is block:
+        if block.call is None and block.language not in ALL_LANGUAGES:
+            if block.language in EMACS_LISP:
                 variables = dict(map(self.argument, call_arguments(text)))
                 return lisp.understand(self._editor.document.body(block).text, variables)
-            raise EvaluationError(not_run(target))
+            raise EvaluationError(not_run(block))
         outcome = self.outcome(block, dict(map(self.argument, call_arguments(text))))
         if not outcome.own:
             raise EvaluationError(f"{name} was not sent, so it has no response")

@@ -444,6 +444,17 @@ class TestVariables:
         assert done.reasons() == []
         assert server.requests[-1].split(b" ")[1] == b"/line?y=b"
 
+    def test_a_call_of_a_block_that_is_not_run_has_the_value_of_its_result(
+        self, run, server
+    ) -> None:
+        call = "#+NAME: py\n#+begin_src python\n1\n#+end_src\n\n#+NAME: c\n#+CALL: py()\n\n"
+        use = block("/line?y=:y", ":results value :var y=c")
+        done = run(f"{call}#+RESULTS: c\n: 7\n\n{use}")
+        assert done.reasons() == []
+        assert server.requests[-1].split(b" ")[1] == b"/line?y=7"
+        [reason] = run(call + use).reasons()
+        assert "py is a block in python, which orgrest does not run" in reason
+
     @pytest.mark.parametrize("kind", ["table", "list"])
     def test_a_result_without_rows_or_items_is_an_empty_list(self, run, server, kind: str) -> None:
         done = run(
