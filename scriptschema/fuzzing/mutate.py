@@ -154,7 +154,8 @@ class Mutator:
         """Return a mutant of a tree. To save time, pass the tree's index instead if you have it.
 
         The mutant shares messages with `tree`, so do not change either of them. Raises ValueError
-        if a weight is negative or not finite, or if all weights are 0.
+        if a weight is negative or not finite, if all weights are 0, or if `weights` does not have
+        exactly the names of the operators.
         """
         if isinstance(tree, Index):
             index = tree
@@ -219,6 +220,9 @@ class Mutator:
         return self._sums[ratio]
 
     def _running_sums(self, ratio: float) -> list[float]:
+        for name in sorted(self.weights.keys() ^ self.statistics.keys()):
+            problem = "is not an operator" if name in self.weights else "has no weight"
+            raise ValueError(f"{name} {problem}; the operators are {', '.join(self.statistics)}")
         weights = []
         for operator in OPERATORS:
             weight = self.weights[operator.name]

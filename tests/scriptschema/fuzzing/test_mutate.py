@@ -196,6 +196,16 @@ def test_weights_may_be_changed_while_running() -> None:
         mutator.mutate(tree, choices)
 
 
+def test_a_misspelt_operator_is_an_error_and_not_ignored() -> None:
+    mutator, tree = Mutator(), program(seed=3, size=50)
+    mutator.weights["numbr"] = 0
+    with pytest.raises(ValueError, match="numbr is not an operator; the operators are replace, "):
+        mutator.mutate(tree, RandomChoices(1))
+    del mutator.weights["numbr"], mutator.weights["number"]
+    with pytest.raises(ValueError, match="number has no weight"):
+        mutator.mutate(tree, RandomChoices(1))
+
+
 @pytest.mark.parametrize("programs", [True, False])
 @pytest.mark.parametrize("size", [30, 200])
 def test_over_a_chain_the_size_stays_near_the_first_trees(
