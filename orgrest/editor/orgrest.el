@@ -43,6 +43,7 @@
 (declare-function org-babel-execute-src-block "ob-core" (&optional arg info params &rest _))
 (declare-function org-babel-get-src-block-info "ob-core" (&optional no-eval datum))
 (declare-function org-babel-lob-get-info "ob-lob" (&optional datum &rest _))
+(declare-function org-babel-named-data-regexp-for-name "ob-core" (name))
 (declare-function org-babel-result-end "ob-core" ())
 (declare-function org-babel-where-is-src-block-head "ob-core" (&optional src-block))
 (declare-function org-babel-where-is-src-block-result "ob-core" (&optional insert info hash))
@@ -707,11 +708,13 @@ must also return non-nil for the first group of ASSIGNED."
 (defun orgrest--text-p (name)
   "Return non-nil if NAME is that of a text in the document, such as a paragraph.
 Org ends the value of such a text with a line break."
-  (org-with-wide-buffer
-   (goto-char (point-min))
-   (and (re-search-forward (org-babel-named-data-regexp-for-name name) nil t)
-        (not (memq (org-element-type (org-element-at-point))
-                   '(babel-call plain-list src-block table))))))
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (point-min))
+      (and (re-search-forward (org-babel-named-data-regexp-for-name name) nil t)
+           (not (memq (org-element-type (org-element-at-point))
+                      '(babel-call plain-list src-block table)))))))
 
 ;; A source block in a result is text from a server: it must not be run when the whole document is
 ;; evaluated or exported.

@@ -162,14 +162,8 @@ def test_a_summary_that_does_not_fit_on_the_disk_is_no_success(
 
 def limited(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run tests with the file r.jsonl, in a process whose files have at most `size` bytes."""
-    code = f"""
-import resource
-resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
-from orgrest.commands.main import main
-main()
-"""
-    command = [sys.executable, "-c", code, "test", *arguments, "--jsonl", "r.jsonl"]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    code = "from orgrest.commands.main import main; main()"
+    return run_with_full_disk(code, "test", *arguments, "--jsonl", "r.jsonl", most_bytes=size)
 
 
 def test_on_a_terminal_the_run_shows_how_far_it_is(folder: Path, server: RawServer) -> None:
