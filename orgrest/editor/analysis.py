@@ -51,7 +51,7 @@ class Named(values.RequestNames):
         self._names = names
 
     def requests_named(self, name: str, using: syntax.ParsedRequest) -> tuple[Hashable, ...]:
-        """Return a tuple that identifies the request with this name, empty if there is none."""
+        """Return a tuple that identifies the request with this name, or an empty one."""
         del using
         return (name,) if name in self._names else ()
 

@@ -333,7 +333,7 @@ class Names:
         return edits
 
     def check_rename(self, name: Occurrence, others: Iterable[File] = ()) -> None:
-        """Raise RenameError if a name cannot be renamed, whatever the new name is.
+        """Raise RenameError for a name that cannot be renamed.
 
         This is the case if this document does not define the name, or if a script, another file or
         the prefix in an `oauth2` header may use it. `others` is the same as for `rename`.

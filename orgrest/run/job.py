@@ -140,8 +140,7 @@ class Job:
     variables for this iteration. `values` contains the values that the request uses. `defined`
     contains the values of definitions that scripts read. `held` contains the secrets in parts of
     the request that scripts created. `features` selects the stages of the request. If `declined` is
-    true, the request is not sent. `hold`, if any, waits until the request's rate limit allows an
-    attempt to send it.
+    true, the request is not sent.
 
     `attempts` contains the attempts to send the request. `asked` contains the token requests and
     the scripts' requests that `keep` will add to an exchange. `tested` is the index of the
@@ -165,7 +164,6 @@ class Job:
     held: set[tuple[str, Secret]] = classes.field(factory=set)
     features: set[str] = classes.field(factory=set)
     declined: bool = False
-    hold: Callable[[], None] | None = None
     unsent: dict[str, list[int]] = classes.field(factory=dict)
     tested: int = 0
     attempts: list[Exchange] = classes.field(factory=list)
@@ -179,7 +177,7 @@ class Job:
         self.parsed, self.context = parsed, self.task.context.request()
         self.tested = len(self.scripts.tests)
         self.declined = self.scripts.cancelled = False
-        self.held, self.hold = set(), None
+        self.held = set()
         prepared: Job | None = self.task.prepared
         if prepared is not None:
             self.parsed = parsed = prepared.parsed

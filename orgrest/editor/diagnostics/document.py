@@ -55,7 +55,7 @@ def _fault(fault: Fault, span: Span) -> Finding:
 
 def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
     """Yield findings about calls of missing blocks, and about what calls of requests pass."""
-    inherited = Inherited(document)
+    inherited, names = Inherited(document), _block_names(document)
     for block in document.blocks:
         if block.call is None or block.heading.comment:
             continue
@@ -64,9 +64,7 @@ def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
         span = Span(at, at + len(block.call.name))
         if target is None:
             message = f"no source block named {block.call.name}"
-            yield _misspelt(
-                analysis.text, "unknown-name", message, _block_names(document), span, _ALIKE
-            )
+            yield _misspelt(analysis.text, "unknown-name", message, names, span, _ALIKE)
         elif target.language in analysis.languages:
             faults = settings_of(block, document, inherited, Path()).faults
             known = settings_of(target, document, inherited, Path()).faults if faults else ()
@@ -77,7 +75,7 @@ def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
 
 def _noweb(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
     """Yield findings about references ``<<name>>`` to missing blocks."""
-    noweb = Noweb(document, Inherited(document))
+    noweb, names = Noweb(document, Inherited(document)), _block_names(document)
     for part in analysis.judged:
         block = part.region.block
         if block is None or not part.given.inserts_noweb:
@@ -88,7 +86,6 @@ def _noweb(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
             if not name.endswith(")") and not noweb.blocks(name):
                 span = Span(match.start(1), match.end(1))
                 message = f"<<{name}>>: no source block with this name"
-                names = _block_names(document)
                 yield _misspelt(analysis.text, "unknown-name", message, names, span, _ALIKE)
 
 

@@ -1,9 +1,8 @@
 """`# @ratelimit` delays requests to limit the load on a server.
 
 Requests with this directive and the same `slot NAME` share a limit, in all documents that this
-process runs.
-`minIdleTime MS` is the minimum time between two of these requests. `max N expire MS` allows at most
-N of them in any period of MS milliseconds. Each attempt to send a request counts.
+process runs. `minIdleTime MS` is the minimum time between two of these requests. `max N expire MS`
+allows at most N of them in any period of MS milliseconds. Each attempt to send a request counts.
 
 Source: httpyac's guide, "Meta data: ratelimit".
 """
@@ -13,7 +12,6 @@ from __future__ import annotations
 import re
 import threading
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 from orgrest import classes
@@ -62,15 +60,14 @@ class Limit:
         return cls(match["slot"] or "", idle / 1000, most, expire / 1000)
 
 
-def act(text: str, job: Job) -> None:
-    """Set the rate limit of the job. Raises EvaluationError if the value is invalid."""
-    limit = Limit.read(text)
-    if not job.work.settings.dry_run:
-        job.hold = partial(_hold, limit, job.work)
+def act(text: str, _job: Job) -> None:
+    """Raise EvaluationError if the value is invalid. `hold` is called before each attempt."""
+    Limit.read(text)
 
 
-def _hold(limit: Limit, work: Work) -> None:
+def hold(text: str, work: Work) -> None:
     """Wait until a request may be sent. If the wait fails, the request does not count."""
+    limit = Limit.read(text)
     with _LOCK:
         sent = SENT.setdefault(limit.slot, [])
         length = wait(limit, sent)

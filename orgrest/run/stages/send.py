@@ -142,9 +142,11 @@ def _once(job: Job, request: Request) -> Exchange:
     """
     work, parsed = job.work, job.parsed
     limit = parsed.directive("ratelimit")
-    if job.hold is not None and limit is not None:
+    if limit is not None:
+        from orgrest.run.directives import ratelimit
+
         with place_of(limit, parsed.source):
-            job.hold()
+            ratelimit.hold(limit.value.text, work)
     hops: list[Hop] = []
     response, failure = None, None
     cookies = work.cookies

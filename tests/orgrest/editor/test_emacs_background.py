@@ -200,6 +200,14 @@ def test_a_value_from_an_example_block_has_no_line_break_at_its_end(
     assert "#+RESULTS:\nfast\n" in text
 
 
+def test_a_number_can_be_a_value(tmp_path: Path, api: str) -> None:
+    write(tmp_path, f"GET {api}/fast\nX: :n", arguments=":results value :var n=number")
+    notes = tmp_path / "notes.org"
+    notes.write_text(f"#+NAME: number\n: 42\n\n{notes.read_text()}")
+    [text] = emacs(tmp_path, f"""{RUN}(at "GET") (org-ctrl-c-ctrl-c) (finished) (tell (text))""")
+    assert "#+RESULTS:\nfast\n" in text
+
+
 def test_what_a_block_refers_to_is_evaluated_once(tmp_path: Path, api: str) -> None:
     (tmp_path / "notes.org").write_text(
         f"""#+NAME: counter
