@@ -9,7 +9,7 @@ Indices such as ``name[1,0]`` select parts of tables and lists. A range such as 
 both ends. An empty index or ``*`` selects everything. Negative indices count from the end. Row
 indices also count the header and the horizontal rules, which are left out afterwards.
 
-Source: the Org manual, "Environment of a Code Block"; `org-babel-ref-index-list` and
+Source: the Org manual, "Environment of a Code Block"; `org-babel-ref-index-list`,
 `org-babel-disassemble-tables` and `org-babel-read` in Org's source code.
 """
 
