@@ -59,17 +59,19 @@ def test_a_bug_is_found_by_afl_reduced_here_and_reported_once_also_after_a_kill(
         events.append(json.loads(line))
         if events[-1]["event"] == "find":
             break
+    path = folder / "afl" / "judged.txt"  # written after the find, which is judged again if need be
+    wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") > 100)
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    judged = (folder / "afl" / "judged.txt").read_text().splitlines()
-    assert len(judged) == len({*judged}) > 100
+    judged = path.read_text().splitlines()
+    assert len(judged) == len({*judged})
 
     done = subprocess.run(
         command(*arguments, "--for", "8s"), capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
-    after = (folder / "afl" / "judged.txt").read_text().splitlines()
+    after = path.read_text().splitlines()
     assert after[: len(judged)] == judged
     assert len(after) == len({*after})
     end = [json.loads(line) for line in done.stdout.splitlines()][-1]
