@@ -153,7 +153,9 @@ OPTIONS: Final = (
         metavar="FILE",
     ),
     Option("--repeat", _HOW, (TEST,), "Run everything N times.", "count", metavar="N", default=1),
-    Option("-j --jobs", _HOW, (TEST,), "Run N documents at once.", "jobs", metavar="N", default=1),
+    Option(
+        "-j --jobs", _HOW, (TEST,), "Run N documents in parallel.", "jobs", metavar="N", default=1
+    ),
     Option("--bail", _HOW, (TEST,), "Stop at the first failure.", "flag", field="bail"),
     Option("--fail", _HOW, (RUN,), "Treat a status of 400 or above as a failure.", "flag", "fail"),
     Option(

@@ -140,8 +140,7 @@ def require_environments(names: Collection[str], folders: Iterable[Path]) -> Non
         if name not in available and not any(
             environments_here.broken for environments_here in per_folder
         ):
-            listed = ", ".join(available) or f"none: there is {environments.NO_FILE}"
-            raise OrgrestError(f"unknown environment {name}; available: {listed}")
+            raise OrgrestError(environments.unknown(name, available))
 
 
 def text_of(file: str, stdin_name: Path | None) -> tuple[Path, str]:

@@ -113,7 +113,8 @@ def _call(call: ExportedRequest, names: dict[Variable, str], notes: list[Note]) 
     notes += call.unprotected("the `requests` package", "authorization", "cookie")
     if call.follows and isinstance(request.credentials, DigestCredentials):
         reason = "after a redirect, the `requests` package also uses them for another origin"
-        notes.append(Note(call.place, f"the protection of the Digest credentials: {reason}"))
+        what = "the restriction of the Digest credentials to one origin"
+        notes.append(Note(call.place, f"{what}: {reason}"))
     session = "session" if call.keeps_cookies else "requests.Session()"
     if (certificate := request.certificate) is not None:
         files = [certificate.file, *([certificate.key] if certificate.key else [])]

@@ -341,7 +341,7 @@ def _frozen(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         row = find(name) if name.startswith("$") else ""
         if not (isinstance(row, str) or row[0].secret or name == "$projectRoot"):
-            reason = "replaced with its present value, because exports cannot compute it"
+            reason = "replaced with its current value, because exports cannot compute it"
             yield f"{{{{{name}}}}}: {reason}; this value is sent each time"
 
 

@@ -119,8 +119,8 @@ class ExportedRequest:
             if any(isinstance(each, Variable) and each.value is None for each in self.text(text))
         ]
         for name in dict.fromkeys(secret_parts):
-            reason = f"if a redirect leads to another origin, {tool} sends it there"
-            yield Note(self.place, f"the protection of {name}: {reason}")
+            reason = f"after a redirect, {tool} also sends it to another origin"
+            yield Note(self.place, f"the restriction of {name} to one origin: {reason}")
 
     def late(self, seen: set[Variable]) -> list[Variable]:
         """Return the late variables of this request that are not in `seen`, and add them to it."""

@@ -162,8 +162,7 @@ class Environments:
         for name in names:
             if name not in self.by_name or name in (SHARED, DEFAULT):
                 self.check()
-                available = ", ".join(self.names) or f"none: there is {NO_FILE}"
-                raise OrgrestError(f"no environment named {name}; available: {available}")
+                raise OrgrestError(unknown(name, self.names))
             variables.update(self.by_name[name])
         return variables
 
@@ -195,6 +194,13 @@ class Environments:
         """Raise OrgrestError if a file is broken."""
         for file in self.broken:
             raise file.error.with_traceback(None)
+
+
+def unknown(name: str, names: Sequence[str]) -> str:
+    """Return the message about a name that is not one of the environments' `names`."""
+    if not names:
+        return f"unknown environment {name}: there is {NO_FILE}"
+    return f"unknown environment {name}; available: {', '.join(names)}"
 
 
 def find(folder: Path) -> Environments:

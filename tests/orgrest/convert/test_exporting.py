@@ -304,7 +304,7 @@ def test_a_secret_that_a_redirect_carries_to_another_origin_is_reported(
             elif target == "python":
                 run_python(done.stdout, monkeypatch, SECRET="s3cr3t")
     assert done.exit_code == 1
-    reported = re.findall("not exported: the protection of ([^:]+): if a redirect", done.stderr)
+    reported = re.findall("the restriction of ([^:]+) to one origin: after a redirect", done.stderr)
     if target == "postman":
         assert reported == ["Cookie", "X-Api-Key", "the body"]
         return
@@ -334,7 +334,7 @@ def test_nothing_is_reported_of_a_secret_that_no_redirect_carries_away(
 def test_python_answers_a_digest_challenge_of_another_origin_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.http").write_text("GET http://h/\nAuthorization: Digest me pass\n")
     done = export(tmp_path / "a.http", "python", "--strict")
-    assert "not exported: the protection of the Digest credentials: after a redirect" in done.stderr
+    assert "the restriction of the Digest credentials to one origin: after a red" in done.stderr
 
 
 VALUES = st.one_of(
@@ -481,4 +481,4 @@ def test_a_secret_is_reported_even_if_its_header_also_has_another_value(
     secret = "X-Api-Key: {{$processEnv SECRET}}"
     (tmp_path / "a.http").write_text(f"GET http://h/\n{secret}\nX-Api-Key: plain\n")
     done = export(tmp_path / "a.http", target)
-    assert done.stderr.count("the protection of X-Api-Key") == 1
+    assert done.stderr.count("the restriction of X-Api-Key") == 1

@@ -291,11 +291,11 @@ def test_a_value_that_no_longer_changes_is_reported_with_the_reason(
     name: str, text: str, target: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path, text)
-    reason = f"{{{{{name}}}}}: replaced with its present value, because exports cannot compute it"
+    reason = f"{{{{{name}}}}}: replaced with its current value, because exports cannot compute it"
     assert reason in export(path, target).stderr
     assert name not in export(path, target, "--seed", "1").stderr  # orgrest does the same
     fixed = written(tmp_path, "GET http://h/{{$projectRoot}}\nA: {{$processEnv TOKEN}}\n")
-    assert "present value" not in export(fixed, target, TOKEN="abc").stderr
+    assert "current value" not in export(fixed, target, TOKEN="abc").stderr
 
 
 def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_without_files_there_is_no_environment(tmp_path: Path) -> None:
     found = environments.find(tmp_path)
     assert found.names == ()
     assert found.choose([]) == {}
-    with pytest.raises(OrgrestError, match="no environment named dev; available: none"):
+    with pytest.raises(OrgrestError, match="unknown environment dev: there is no environment file"):
         found.choose(["dev"])
 
 
