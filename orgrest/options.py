@@ -338,7 +338,7 @@ OPTIONS: Final = (
         "--volatile",
         _OUTPUT,
         (RUN,),
-        "A response header that --check ignores, such as Date.",
+        "A response header that --check ignores, in addition to Date.",
         metavar="HEADER",
         many=True,
     ),

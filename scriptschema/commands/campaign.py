@@ -283,10 +283,10 @@ def fuzz(
     fails with a type error shows a bug in the checker.
 
     --seeds names a FOLDER of sources or trees, for example a conformance suite. They are run first,
-    and then mutated. Those that a run did not reach are run by the next one. Programs with features
-    that a TARGET lacks are only mutated. A program that requires a module gets an empty table
-    instead. Programs that are not valid are repaired. Unreadable files and the number of changed
-    programs are reported.
+    and then mutated. The next run continues with those that this run did not reach. Programs with
+    features that a TARGET lacks are only mutated. A program that requires a module gets an empty
+    table instead. Programs that are not valid are repaired. Unreadable files and the number of
+    changed programs are reported.
 
     The commands of somebody else's campaign are shown to you, and run only if you agree or use
     --trust.

@@ -41,7 +41,7 @@ LINES = 20
 )
 @trust_option
 def reproduce(folders: tuple[Path, ...], original: bool, replay: bool, trust: bool) -> None:
-    """Run finds' programs again on the targets of their campaign.
+    """Run finds again on the targets of their campaign.
 
     FIND is a folder in a campaign's finds/. If FIND is a campaign's folder, all its finds are run.
     The exit status is 0 if every bug occurs again, otherwise 1. A target on which not even a

@@ -61,6 +61,7 @@ _written = section("Output")
     type=click.IntRange(0),
     default=0,
     show_default=True,
+    metavar="N",
     help="The seed of the first tree.",
 )
 @_trees(
@@ -69,7 +70,7 @@ _written = section("Output")
     default=200,
     show_default=True,
     metavar="NODES",
-    help=f"The approximate number of nodes in each tree (at most {LARGEST:,}).",
+    help="The approximate number of nodes in each tree.",
 )
 @message_option
 @_trees("--swarm", is_flag=True, help="In each tree, use only a random half of all alternatives.")
