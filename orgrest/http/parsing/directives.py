@@ -123,8 +123,8 @@ _TABLE: Final = (
         "timeout",
         "TIME",
         "The time limit for the response, such as 30 s or 500 ms. A number without a unit is in "
-        "milliseconds, as in httpyac. The exception is a file with JetBrains-only syntax and no "
-        "httpyac-only syntax: there, it is in seconds.",
+        "milliseconds, as in httpyac. In a file with JetBrains-only syntax and no httpyac-only "
+        "syntax, it is in seconds.",
     ),
     Rule("messages", "N", "The number of WebSocket messages or server-sent events to wait for."),
     Rule(
@@ -175,9 +175,9 @@ _TABLE: Final = (
         "ratelimit",
         "max N expire MS",
         "Sends at most N requests within MS milliseconds. With minIdleTime MS, consecutive "
-        "requests are at least MS milliseconds apart. Requests with this directive and the same "
-        "slot, or with no slot, are counted together in all documents of a run, including retries; "
-        "to set the slot, write `slot NAME` before the other options.",
+        "requests are at least MS milliseconds apart. All requests with this directive, in all "
+        "documents of a run and including retries, are counted together; to count some of them "
+        "separately, write `slot NAME` before the other options.",
         acts=True,
     ),
     Rule(

@@ -428,8 +428,8 @@ DYNAMICS: Final = (
     ),
     Dynamic(
         "$processEnv NAME",
-        "The environment variable NAME. With %NAME, NAME is first looked up in the selected "
-        "environments, and its value is the name of the environment variable.",
+        "The environment variable NAME. With %NAME, the environment variable whose name is the "
+        "value of NAME in the selected environments.",
         r"\$processEnv\s+(?P<name>%?\S+)",
         _environ,
         secret=True,
@@ -445,8 +445,8 @@ DYNAMICS: Final = (
         "$dotenv NAME",
         "The variable NAME in the nearest .env file: in the document's folder or, if it has none, "
         "in a parent folder in the project. With --env dev, .env.dev in this folder takes "
-        "precedence. With %NAME, NAME is first looked up in the selected environments, and its "
-        "value is the name of the variable in these files.",
+        "precedence. With %NAME, the variable whose name is the value of NAME in the selected "
+        "environments.",
         r"\$dotenv\s+(?P<name>%?\S+)",
         _dotenv,
         secret=True,
