@@ -87,9 +87,7 @@ def _changes_only_body(request: syntax.ParsedRequest, above: str, indent: str, n
 
 def _kind(request: syntax.ParsedRequest) -> Kind | None:
     headers = {
-        header.name.text.lower(): header.value.text.lower()
-        for header in request.headers
-        if isinstance(header, syntax.HeaderLine)
+        header.name.text.lower(): header.value.text.lower() for header in request.header_lines
     }
     kind = headers.get("content-type", "")
     body = request.body.template.text.lstrip() if request.body else ""

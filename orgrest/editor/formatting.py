@@ -238,9 +238,8 @@ class _Region:
                 if match := _VERSION.search(self._lines[line]):
                     at = self._starts[line]
                     self._replace(at + match.start(1), at + match.end(1), " ")
-        for header in item.headers:
-            if isinstance(header, syntax.HeaderLine):
-                self._header(header)
+        for header in item.header_lines:
+            self._header(header)
         for assertion in () if item.restclient else item.assertions:
             line = self._line(assertion.span.start)
             stripped = self._lines[line].lstrip(_BLANKS)

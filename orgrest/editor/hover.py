@@ -194,10 +194,8 @@ def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, 
         context = analysis.context_of(part, checked)
         url = masking.mask(check(checked, context).url, context.secrets.texts)
         return f"{request.method}\n\n{_code(_known(url))}", Span(start, end)
-    for item in request.headers:
-        if isinstance(item, syntax.HeaderLine) and item.span.reaches(inside):
-            return _header(item, inside)
-    return None
+    line = next((line for line in request.header_lines if line.span.reaches(inside)), None)
+    return None if line is None else _header(line, inside)
 
 
 def _header(line: syntax.HeaderLine, inside: int) -> tuple[str, Span] | None:

@@ -562,10 +562,9 @@ def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
             yield item.value
         elif isinstance(item, syntax.ParsedRequest):
             yield item.target
-            for line in item.headers:
-                if isinstance(line, syntax.HeaderLine):
-                    yield line.name
-                    yield line.value
+            for line in item.header_lines:
+                yield line.name
+                yield line.value
             if item.body is not None:
                 yield item.body.file or item.body.template
                 yield from (file.path for file in item.body.files)
@@ -585,8 +584,8 @@ def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
 
 def _credentials(part: ParsedRegion) -> Iterator[syntax.Template]:
     for request in part.parsed.requests:
-        for line in request.headers:
-            if isinstance(line, syntax.HeaderLine) and line.name.text.lower() == "authorization":
+        for line in request.header_lines:
+            if line.name.text.lower() == "authorization":
                 yield line.value
 
 

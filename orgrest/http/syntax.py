@@ -309,12 +309,14 @@ class ParsedRequest:
             *(saving.path for saving in self.savings),
         )
 
+    @property
+    def header_lines(self) -> tuple[HeaderLine, ...]:
+        """The headers, without the variables that contain header lines."""
+        return tuple(item for item in self.headers if isinstance(item, HeaderLine))
+
     def header(self, name: str) -> HeaderLine | None:
         """Return the first header line with this name (in lower case), or None."""
-        for item in self.headers:
-            if isinstance(item, HeaderLine) and item.name.text.lower() == name:
-                return item
-        return None
+        return next((line for line in self.header_lines if line.name.text.lower() == name), None)
 
     def directive(self, name: str) -> Directive | None:
         """Return the last directive with this name, or None."""

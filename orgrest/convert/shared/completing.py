@@ -13,7 +13,7 @@ from orgrest.convert.shared.exports import Export, ExportedRequest, Variable
 from orgrest.convert.shared.model import Note
 from orgrest.convert.shared.texts import title
 from orgrest.http.parsing.directives import rule_of
-from orgrest.http.syntax import HeaderLine, ParsedRequest
+from orgrest.http.syntax import ParsedRequest
 from orgrest.http.values import Context, Origin
 from orgrest.http.values.dynamic import find
 from orgrest.http.values.expansion import value_of
@@ -246,9 +246,7 @@ def _environment_variable(name: str, parsed: ParsedRequest, environ: Container[s
 
 
 def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
-    written = {
-        header.name.text.lower() for header in parsed.headers if isinstance(header, HeaderLine)
-    }
+    written = {header.name.text.lower() for header in parsed.header_lines}
     return frozenset(name.lower() for name, _ in request.headers) - written
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from orgrest import classes
 from orgrest.editor.diagnostics.model import Diagnostic, extent
 from orgrest.editor.request_files import referred
-from orgrest.http import syntax
 from orgrest.http.values.references import references
 from orgrest.run.documents.request_file import namesakes, same_name
 
@@ -143,10 +142,7 @@ def _needs(request: ParsedRequest, named: Collection[str]) -> Iterator[tuple[str
         name = directive.value.text.strip()
         if directive.name in ("ref", "force-ref") and name in named:
             yield name, directive.value.offset(0)
-    templates = [request.target]
-    templates += (
-        header.value for header in request.headers if isinstance(header, syntax.HeaderLine)
-    )
+    templates = [request.target, *(header.value for header in request.header_lines)]
     if request.body is not None:
         templates.append(request.body.template)
     for template in templates:

@@ -59,9 +59,7 @@ def _unexpected_body(subject: Subject) -> Iterator[Diagnostic]:
 
 def _repeated_headers(subject: Subject) -> Iterator[Diagnostic]:
     seen: set[str] = set()
-    for item in subject.parsed.headers:
-        if not isinstance(item, syntax.HeaderLine):
-            continue
+    for item in subject.parsed.header_lines:
         name = item.name.text.lower()
         entry = registry.header(name)
         if name in seen and entry is not None and entry.single:

@@ -12,7 +12,6 @@ import re
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.http.syntax import HeaderLine
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -127,9 +126,8 @@ def defined_at(
 def names_in(parsed: ParsedRequest) -> Iterator[str]:
     """Yield, in order, the names that a request refers to with `{{name}}` or `:name`."""
     templates = [parsed.target]
-    for item in parsed.headers:
-        if isinstance(item, HeaderLine):
-            templates += [item.name, item.value]
+    for line in parsed.header_lines:
+        templates += [line.name, line.value]
     if parsed.body is not None:
         templates.append(parsed.body.template)
 

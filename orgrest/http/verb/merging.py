@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from orgrest import classes
-from orgrest.http.syntax import HeaderLine, has_break, is_token
+from orgrest.http.syntax import has_break, is_token
 from orgrest.http.verb.tags import Tags
 from orgrest.model import ExpansionError, Request, find_header, short
 from orgrest.regular import compiled
@@ -163,9 +163,7 @@ class _Merging:
 
     def _headers(self, level: ParsedRequest) -> list[tuple[str, str]]:
         headers: list[tuple[str, str]] = []
-        for item in level.headers:
-            if not isinstance(item, HeaderLine):
-                continue
+        for item in level.header_lines:
             value = self._text(level, item.value).strip()
             if not is_token(item.name.text):
                 reason = f"invalid header name: {item.name.text}"

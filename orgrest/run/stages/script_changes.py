@@ -27,11 +27,7 @@ _INNER = compiled(r"\{\{[^{}\n]*\}\}")
 def as_written(parsed: ParsedRequest) -> Request:
     """Return a request as written, with placeholders instead of values."""
     body = to_bytes(parsed.body.template.text) if parsed.body else None
-    headers = tuple(
-        (header.name.text, header.value.text)
-        for header in parsed.headers
-        if isinstance(header, HeaderLine)
-    )
+    headers = tuple((header.name.text, header.value.text) for header in parsed.header_lines)
     return Request(parsed.method, parsed.target.text, headers, body)
 
 
@@ -75,11 +71,7 @@ def rewritten(
         body = None if after.body is None else Body(template(text), None, (), script.span)
     headers = parsed.headers
     if after.headers != before.headers:
-        lines = {
-            (line.name.text, line.value.text): line
-            for line in headers
-            if isinstance(line, HeaderLine)
-        }
+        lines = {(line.name.text, line.value.text): line for line in parsed.header_lines}
         without_name = tuple(line for line in headers if not isinstance(line, HeaderLine))
         headers = without_name + tuple(
             lines.get(pair, HeaderLine(template(pair[0]), template(pair[1]), script.span))
