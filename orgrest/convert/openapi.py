@@ -369,9 +369,9 @@ class _Reader:
             if where == "cookie":
                 return Authorization("Cookie", f"{texts.literal(name)}={variable}")
             parameters |= {"key": texts.literal(name), "in": where}
-        header, problem = header_of("oauth2" if kind == "openidconnect" else kind, parameters)
-        if problem:
-            given.note(f"security: {key}: {problem}")
+        header = header_of("oauth2" if kind == "openidconnect" else kind, parameters)
+        if header.problem:
+            given.note(f"security: {key}: {header.problem}")
         return header
 
 

@@ -18,8 +18,8 @@ class Authorization:
 
     An empty `name` means no credentials. `variables` contains the settings of an OAuth 2.0 login.
     The caller must define each variable `NAME` as `PREFIX_NAME`, with a prefix that is not used
-    yet, and append a space and this prefix to `value`. `problem` says why the credentials could not
-    be translated, if so.
+    yet, and append a space and this prefix to `value`. `problem` is a note about parts that were
+    not translated, or "".
     """
 
     name: str = ""
@@ -46,8 +46,8 @@ class Authorization:
         return url, [*kept, (self.name, self.value)]
 
 
-def header_of(kind: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return credentials, and a note about parts that were not translated (or "").
+def header_of(kind: str, parameters: Mapping[str, str]) -> Authorization:
+    """Return the credentials with these settings.
 
     `kind` and the keys of `parameters` are Postman's names for authentication types and settings.
     The values may contain references to variables.
@@ -61,65 +61,61 @@ def header_of(kind: str, parameters: Mapping[str, str]) -> tuple[Authorization, 
     if kind == "bearer":
         token = parameters.get("token", "")
         prefix = parameters.get("prefix", "").strip() or "Bearer"
-        return (
-            Authorization("Authorization", f"{prefix} {token}") if token else Authorization()
-        ), ""
+        return Authorization("Authorization", f"{prefix} {token}") if token else Authorization()
     if kind == "apikey":
         name = parameters.get("key", "")
         if not name:
-            return Authorization(), "the API key has no name"
-        return Authorization(
-            name, parameters.get("value", ""), query=parameters.get("in") == "query"
-        ), ""
+            return Authorization(problem="the API key has no name")
+        in_query = parameters.get("in") == "query"
+        return Authorization(name, parameters.get("value", ""), query=in_query)
     if kind == "awsv4":
         return _aws(parameters)
     if kind == "oauth2":
         return _oauth2(parameters)
-    return Authorization(), f"unknown authentication type {kind}"
+    return Authorization(problem=f"unknown authentication type {kind}")
 
 
 def _has_whitespace(text: str) -> bool:
     return any(isinstance(piece, str) and re.search(r"\s", piece) for piece in texts.pieces(text))
 
 
-def _pair(scheme: str, parameters: Mapping[str, str]) -> tuple[Authorization, str]:
+def _pair(scheme: str, parameters: Mapping[str, str]) -> Authorization:
     user, password = parameters.get("username", ""), parameters.get("password", "")
     is_unclear = scheme != "Basic" and texts.is_literal(user) and ":" in user
     if user and password and not _has_whitespace(user + password) and not is_unclear:
         # A variable before a colon may contain whitespace.
         is_literal = texts.is_literal(user) and ":" not in user
         pair = f"{user} {password}" if is_literal else f"{user}:{password}"
-        return Authorization("Authorization", f"{scheme} {pair}"), ""
+        return Authorization("Authorization", f"{scheme} {pair}")
     plain = texts.plain(f"{user}:{password}")
     if is_unclear:
-        return Authorization(), f"{scheme} requires a user name without a colon"
+        return Authorization(problem=f"{scheme} requires a user name without a colon")
     if plain is None or scheme != "Basic":
-        return (
-            Authorization(),
-            f"{scheme} requires a user name and a password, both without whitespace",
-        )
+        reason = f"{scheme} requires a user name and a password, both without whitespace"
+        return Authorization(problem=reason)
     coded = base64.b64encode(plain.encode()).decode()
-    return Authorization("Authorization", f"Basic {coded}"), ""
+    return Authorization("Authorization", f"Basic {coded}")
 
 
-def _ntlm(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
+def _ntlm(parameters: Mapping[str, str]) -> Authorization:
     user, domain = parameters.get("username", ""), parameters.get("domain", "")
     if domain:
         between = "\\\\" if user.startswith("{{") else "\\"  # one `\` would escape the braces
         user = f"{domain}{between}{user}"
-    header, problem = _pair("NTLM", {**parameters, "username": user})
-    if parameters.get("workstation") and not problem:
-        problem = "the workstation was left out: this machine's name is sent instead"
-    return header, problem
+    header = _pair("NTLM", {**parameters, "username": user})
+    if parameters.get("workstation") and not header.problem:
+        reason = "the workstation was left out: this machine's name is sent instead"
+        return classes.evolve(header, problem=reason)
+    return header
 
 
-def _aws(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
+def _aws(parameters: Mapping[str, str]) -> Authorization:
     named = (("token", "sessionToken"), ("region", "region"), ("service", "service"))
     words = ["AWS", parameters.get("accessKey", ""), parameters.get("secretKey", "")]
     words += [f"{name}:{parameters[key]}" for name, key in named if parameters.get(key)]
     if not all(words) or any(map(_has_whitespace, words)):
-        return Authorization(), "AWS requires an access key and a secret key"
-    return Authorization("Authorization", " ".join(words)), ""
+        return Authorization(problem="AWS requires an access key and a secret key")
+    return Authorization("Authorization", " ".join(words))
 
 
 _FLOWS = {
@@ -149,31 +145,32 @@ _PREFIXES = ("headerPrefix", "tokenPrefix", "token_header_prefix")
 _LOOPBACK = re.compile(r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?=[:/]|$)|\{\{")
 
 
-def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
-    """Return credentials with the token in `parameters`, or else an OAuth 2.0 login, and a note."""
+def _oauth2(parameters: Mapping[str, str]) -> Authorization:
+    """Return credentials with the token in `parameters`, or else an OAuth 2.0 login."""
     token = parameters.get("accessToken", "")
     prefix = next((parameters[key].strip() for key in _PREFIXES if key in parameters), "Bearer")
     in_query = any(parameters.get(name) == value for name, value in _IN_QUERY.items())
     if token and in_query:
-        return Authorization("access_token", token, query=True), ""
+        return Authorization("access_token", token, query=True)
     if token:
-        return Authorization("Authorization", f"{prefix} {token}".lstrip()), ""
+        return Authorization("Authorization", f"{prefix} {token}".lstrip())
     grant_type = parameters.get("grant_type", parameters.get("grantType", "authorization_code"))
     flow = _FLOWS.get(grant_type)
     if flow is None:
-        return Authorization(), f"OAuth 2.0 flow {grant_type} is not supported"
+        return Authorization(problem=f"OAuth 2.0 flow {grant_type} is not supported")
     if in_query or prefix != "Bearer":
-        return Authorization(), (
+        reason = (
             "orgrest can send the token of an OAuth 2.0 login only in the Authorization header, as "
             "a Bearer token"
         )
+        return Authorization(problem=reason)
     values = {}
     for name, settings in _OAUTH2.items():
         values[name] = next(
             (parameters[setting] for setting in settings if parameters.get(setting)), ""
         )
     if any("\n" in value for value in values.values()):
-        return Authorization(), "an OAuth 2.0 setting spans several lines"
+        return Authorization(problem="an OAuth 2.0 setting spans several lines")
     problem = ""
     if values["redirectUri"] and not _LOOPBACK.match(values["redirectUri"]):
         problem = (
@@ -185,5 +182,5 @@ def _oauth2(parameters: Mapping[str, str]) -> tuple[Authorization, str]:
         values["useAuthorizationHeader"] = "false"
     variables = tuple((name, value) for name, value in values.items() if value)
     if not values["tokenEndpoint"]:
-        return Authorization(), "OAuth 2.0 requires a token endpoint"
-    return Authorization("Authorization", f"oauth2 {flow}", variables=variables), problem
+        return Authorization(problem="OAuth 2.0 requires a token endpoint")
+    return Authorization("Authorization", f"oauth2 {flow}", variables=variables, problem=problem)

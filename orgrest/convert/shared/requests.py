@@ -128,8 +128,9 @@ class Reader:
         scripts = (*around.before, *own.scripts[0])
         before = tuple(expectations.as_pm(script) for script in scripts if script.strip())
         notes = [*own.notes, *expectations.notes_on(before, after, fields.place)]
-        if own.authorization is None and authorization is not None and authorization.problem:
-            reason = f"inherited auth: {authorization.problem}"
+        inherited = around.authorization if own.authorization is None else None
+        if inherited is not None and inherited.problem and not inherited.name:
+            reason = f"inherited auth: {inherited.problem}"
             notes.append(Note(fields.place, reason, blocks=True))
         directives = tuple(own.directives)
         named = any(key.lower() == "cookie" for key, _ in headers)
@@ -163,11 +164,9 @@ class Reader:
         `kind` and the keys of `parameters` are names that Postman uses. If `inherited` is true, a
         variable stores the credentials, because a folder's requests inherit them.
         """
-        header, problem = header_of(kind, parameters)
-        if problem:
-            fields.note(f"auth: {problem}", blocks=not header.name)
-        if not header.name:
-            return Authorization(problem=problem), ()
+        header = header_of(kind, parameters)
+        if header.problem:
+            fields.note(f"auth: {header.problem}", blocks=not header.name)
         if header.variables:
             prefix = self.names.free("login")
             variables = tuple((f"{prefix}_{name}", value) for name, value in header.variables)
