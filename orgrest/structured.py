@@ -87,6 +87,17 @@ def load(text: str, name: str) -> Any:
         raise
 
 
+def json_or(text: str | bytes, otherwise: Any = None, **options: Any) -> Any:
+    """Return the value of a JSON text, or `otherwise` if it is malformed or nested too deeply.
+
+    `options` are those of `json.loads`.
+    """
+    try:
+        return json.loads(text, **options)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
 def json_value(text: str, name: str) -> Any:
     """Return the value of a JSON text. `name` is the source's name in error messages.
 

@@ -29,6 +29,7 @@ from orgrest.convert.shared.requests import Draft, Inherited, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
 from orgrest.http.syntax import TCHARS
+from orgrest.structured import json_or
 
 _REQUEST: Final = re.compile(r"(?P<method>(?!HTTP\b)[A-Z]{3,})[ \t]+(?P<url>\S.*)")
 _BEGINS: Final = re.compile(
@@ -380,11 +381,8 @@ class _Reader(Reader):
         assertion = None
         if match := _ONE_LINE.fullmatch(text):
             assertion = f"body == {json.dumps(_plain(match['content']), ensure_ascii=False)}"
-        elif text[0] in "{[" and "{{" not in text:
-            try:
-                assertion = f"body $ == {json.dumps(json.loads(text), ensure_ascii=False)}"
-            except (ValueError, RecursionError):
-                assertion = None
+        elif text[0] in "{[" and "{{" not in text and (value := json_or(text)) is not None:
+            assertion = f"body $ == {json.dumps(value, ensure_ascii=False)}"
         if assertion is None or not expectations.valid([assertion]):
             self._note(entry, f"the expected body: {text.splitlines()[0][:60]}")
         else:

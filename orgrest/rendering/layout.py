@@ -231,17 +231,12 @@ def _shaped(arguments: Arguments) -> bool:
 
 
 def _would_be_sent(text: str, language: str) -> bool:
+    from orgrest.structured import json_or
+
     # A request may also be just a URL, a path, a variable or a reference to a block.
-    is_safe = _is_json(text) and "<<" not in text
+    is_safe = isinstance(json_or(text), dict | list) and "<<" not in text
     is_sent = language == VERB or (language in REQUEST_LANGUAGES and not is_safe)
     return is_sent and bool(text.strip())
-
-
-def _is_json(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict | list)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _delimited(arguments: Arguments) -> bool:

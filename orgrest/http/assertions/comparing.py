@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from orgrest.regular import compiled
+from orgrest.structured import json_or
 
 _NUMBER = compiled(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)")
 _INTEGER = compiled(r"[+-]?\d{1,1000}")
@@ -77,10 +78,7 @@ def as_type_of(value: Any, expected: str) -> Any:
     if isinstance(value, int | float):
         return number(expected)
     if isinstance(value, dict | list):
-        try:
-            return json.loads(expected)
-        except (ValueError, RecursionError):
-            return expected
+        return json_or(expected, expected)
     return expected
 
 

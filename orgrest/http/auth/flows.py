@@ -12,7 +12,6 @@ redirects), RFC 8628 (devices), RFC 9207 (the issuer in a response), RFC 9700 (s
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, quote_plus, urlencode
 
@@ -20,6 +19,7 @@ from orgrest import classes
 from orgrest.http.auth.basic import basic
 from orgrest.http.auth.oauth2 import CODE, DEVICE_CODE, PASSWORD, Grant, is_page, origin
 from orgrest.model import BROKEN_OFF, OrgrestError, Request, TransportError, short
+from orgrest.structured import json_or
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -252,10 +252,7 @@ def _post(
 
 
 def _json_object(response: Response) -> dict[str, Any]:
-    try:
-        content = None if _is_too_large(response) else json.loads(response.body)
-    except (ValueError, RecursionError):
-        content = None
+    content = None if _is_too_large(response) else json_or(response.body)
     return content if isinstance(content, dict) else {}
 
 

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 from orgrest.http.sandbox import answers, children
 from orgrest.http.sandbox.child import Child
 from orgrest.model import BROKEN_OFF, OrgrestError
+from orgrest.structured import json_or
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,10 +94,7 @@ class Sandbox:
             raise self._error(f"the {what} returned more than {MAX_OUTPUT // 2**20} MiB")
         if not line.endswith(b"\n"):
             raise self._error(f"the {what} exceeded its memory limit")
-        try:
-            answer: dict[str, Any] = json.loads(line)
-        except (ValueError, RecursionError):
-            answer = {}
+        answer: dict[str, Any] = json_or(line, {})
         if not shape(answer):
             reason = (
                 f"could not read the result of the {what}: it modified JavaScript's "

@@ -7,7 +7,6 @@ if the results differ.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,6 +17,7 @@ from orgrest.http.values.global_variables import text_of as json_text
 from orgrest.http.values.references import UNKNOWN, is_computed, names_in, names_of, references
 from orgrest.http.values.sources import Computed, Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
+from orgrest.structured import json_or
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -280,10 +280,7 @@ def parsed_or(text: str) -> Any:
     """
     if text[:1] not in set("{[-0123456789tfn"):
         return text
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return text
+    return json_or(text, text, parse_constant=_refuse)
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -125,12 +125,11 @@ def header_lines(text: str) -> str:
 
     Raises OrgrestError for any other value.
     """
+    from orgrest.structured import json_or
+
     if text[:1] == "<" and text[-1:] == ">":  # in a dry run
         return ""
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
-        given = None
+    given = json_or(text)
     if not isinstance(given, dict):
         raise OrgrestError(
             "expected a JSON object of headers after the three dots (...)", code="bad-header"

@@ -8,7 +8,6 @@ nearest prelude takes precedence. ``Verb-Max-Redirections: 0`` turns redirects o
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from orgrest import classes
@@ -171,15 +170,14 @@ def _prelude(prelude: str, context: Context) -> dict[str, str]:
 
     Members of nested objects are variables as well, one level deep.
     """
+    from orgrest.structured import json_or
+
     text = prelude
     if not any(c in prelude for c in "(){}"):
         if prelude.endswith(".el"):
             raise EvaluationError(f"Emacs Lisp is not run: write the prelude {prelude} as JSON")
         text = context.read(prelude).decode("utf-8", "replace")
-    try:
-        values = json.loads(text, parse_int=str, parse_float=str)
-    except (ValueError, RecursionError):
-        values = None
+    values = json_or(text, parse_int=str, parse_float=str)
     if not isinstance(values, dict):
         raise EvaluationError(
             f"a prelude must be a JSON object, without code; found {prelude[:80]}"

@@ -7,7 +7,6 @@ script.
 from __future__ import annotations
 
 import contextlib
-import json
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from orgrest.run.outcomes import EvaluationError, Exchange
 from orgrest.run.results import resolved
 from orgrest.run.stages.bind import bound, without_secrets
 from orgrest.run.stages.script_files import required
+from orgrest.structured import json_or
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -374,9 +374,4 @@ def _iteration_index(context: Context) -> int:
 
 
 def _value(text: str) -> Any:
-    if text[:1] not in "{[":
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    return json_or(text, text) if text[:1] in "{[" else text

@@ -23,6 +23,7 @@ from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError, Outcome
 from orgrest.run.results import resolved
 from orgrest.run.stages.scripts import before, prepare
+from orgrest.structured import json_or
 
 if TYPE_CHECKING:
     import re
@@ -152,7 +153,7 @@ def _turns(
             yield {"$index": str(index)}
         return
     list_text = match["list"].strip()
-    items = _parsed(list_text)
+    items = json_or(list_text)
     if items is None:
         values = Values(parsed, context)
         list_text = values.value(list_text, start)
@@ -160,7 +161,7 @@ def _turns(
             unknown = Text(f"<{match['name']}>", possible(secrets_in(list_text)))
             yield {"$index": "0", match["name"]: unknown}
             return
-        items = _parsed(list_text)
+        items = json_or(list_text)
     if not isinstance(items, list) or len(items) > MOST_TURNS:
         most = f"{MOST_TURNS:,}"
         raise invalid(
@@ -176,13 +177,6 @@ def _item_of(list_text: str, item: Any, context: Context) -> str:
     if any(secret.text == list_text for secret in secrets):
         return context.secrets.computed(text, secrets)
     return Text(text, possible(secrets))
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def of_elements(job: Job) -> Needing[list[Context]]:

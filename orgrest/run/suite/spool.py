@@ -24,7 +24,7 @@ from orgrest.files import FileError
 from orgrest.model import OrgrestError
 from orgrest.run.record import OUTCOMES, RECORD, encoded
 from orgrest.run.suite.summary import PERCENTILES
-from orgrest.structured import matches
+from orgrest.structured import json_or, matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,12 +196,9 @@ def read(path: Path) -> tuple[Record, list[Record], Record]:
 
     values: list[Record] = []
     for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
-        try:
-            value = json.loads(line) if line.strip() else None
-        except (ValueError, RecursionError):
-            continue  # a truncated line
+        value = json_or(line)
         if value is None:
-            continue
+            continue  # an empty or a truncated line
         if not values and not (matches(value, _HEAD) and value["format"] == FORMAT):
             break
         if not matches(value, _LINE):
