@@ -158,12 +158,20 @@ def text_of(file: str, stdin_name: Path | None) -> tuple[Path, str]:
     return stdin_name or Path("standard input.http"), text
 
 
-def safe(text: str, secrets: frozenset[str]) -> str:
-    """Return text for display, with secrets masked and control characters made visible."""
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 request` or `2 requests`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def safe(text: str, secrets: frozenset[str] = frozenset(), *, one_line: bool = False) -> str:
+    """Return text for display, with secrets masked and control characters made visible.
+
+    If `one_line` is true, newlines are also made visible.
+    """
     from orgrest.rendering.masking import mask
     from orgrest.rendering.sanitize import visible
 
-    return visible(mask(text, secrets))
+    return visible(mask(text, secrets), one_line=one_line)
 
 
 def stored_in(file: Path, kind: type[_Stored]) -> _Stored:

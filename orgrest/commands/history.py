@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orgrest.commands import program
+from orgrest.commands.console import count_of, safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,11 +84,12 @@ def list_(count: int, everywhere: bool, as_json: bool) -> None:
             click.echo(json.dumps(row, ensure_ascii=False))
             continue
         documents = ", ".join(_shortened(document, run) for document in run.documents)
+        documents = safe(documents, one_line=True)
         more = " (and more that were not saved)" if run.cut else ""
-        what = f"{len(run.records)} request{'' if len(run.records) == 1 else 's'}{more}"
+        what = f"{count_of(len(run.records), 'request')}{more}"
         what += f", {failed} failed" if failed else ""
-        what += f", {errors} error{'' if errors == 1 else 's'}" if errors else ""
-        click.echo(f"{number:>3}  {run.id}  {_local(run.started)}  {_safe(documents)}  {what}")
+        what += f", {count_of(errors, 'error')}" if errors else ""
+        click.echo(f"{number:>3}  {run.id}  {_local(run.started)}  {documents}  {what}")
 
 
 @history.command()
@@ -124,7 +126,7 @@ def show(run: str, name: str | None, everywhere: bool, as_json: bool) -> None:
         if as_json:
             click.echo(json.dumps(record, ensure_ascii=False))
         else:
-            click.echo(_safe("\n".join(_lines(record, kept_run)), one_line=False))
+            click.echo(safe("\n".join(_lines(record, kept_run))))
 
 
 @program.command()
@@ -209,9 +211,9 @@ def diff(
         }
         click.echo(json.dumps(report, ensure_ascii=False))
     else:
-        click.echo(f"orgrest: {_safe(what)} -> {run.id}", err=True)
+        click.echo(f"orgrest: {safe(what, one_line=True)} -> {run.id}", err=True)
         for difference in differences:
-            click.echo(_safe(str(difference), one_line=False))
+            click.echo(safe(str(difference)))
     sys.exit(1 if differences else 0)
 
 
@@ -309,9 +311,3 @@ def _local(time: str) -> str:
     from datetime import datetime
 
     return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _safe(text: str, *, one_line: bool = True) -> str:
-    from orgrest.rendering.sanitize import visible
-
-    return visible(text, one_line=one_line)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orgrest.commands import program
+from orgrest.commands.console import safe
 
 if TYPE_CHECKING:
     from orgrest.run.login_store import LoginStore
@@ -49,7 +50,7 @@ def logins(*, clear: bool, forget: str | None) -> None:
     for key, login in kept_logins:
         click.echo(_line(key, login))
         for document, to in _uses(login):
-            click.echo(_safe(f"          {document} -> {to}"))
+            click.echo(safe(f"          {document} -> {to}", one_line=True))
 
 
 def _forget(store: LoginStore, logins: list[tuple[str, dict[str, Any]]]) -> None:
@@ -63,7 +64,8 @@ def _line(key: str, login: dict[str, Any]) -> str:
 
     scope = f"  scope {login.get('scope')}" if login.get("scope") else ""
     page = origin(str(login.get("page")))
-    return _safe(f"{key[:8]}  {page}  client {login.get('client')}{scope}  {_until(login)}")
+    line = f"{key[:8]}  {page}  client {login.get('client')}{scope}  {_until(login)}"
+    return safe(line, one_line=True)
 
 
 def _until(login: dict[str, Any]) -> str:
@@ -86,9 +88,3 @@ def _uses(login: dict[str, Any]) -> list[tuple[str, str]]:
         return [(str(document), str(to)) for document, to in login["allowed"]]
     except (KeyError, TypeError, ValueError):
         return []
-
-
-def _safe(text: str) -> str:
-    from orgrest.rendering.sanitize import visible
-
-    return visible(text, one_line=True)

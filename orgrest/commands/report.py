@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orgrest import classes
+from orgrest.rendering.masking import displayed, mask, mask_value
+from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 
 def line(exchange: Exchange) -> str:
     """Return a one-line summary of an exchange: method, URL, status, duration and attempts."""
-    from orgrest.rendering.masking import displayed
-    from orgrest.rendering.sanitize import visible
-
     request, response = displayed(exchange.request), exchange.response
     text = visible(f"{request.method} {request.url}", one_line=True)
     if response is None:
@@ -32,8 +31,6 @@ def line(exchange: Exchange) -> str:
 def wire(exchange: Exchange) -> str:
     """Return a request as the text that is sent, with secrets masked."""
     from orgrest.http.transport.wire import wire_headers
-    from orgrest.rendering.masking import displayed
-    from orgrest.rendering.sanitize import visible
 
     sent = exchange.request
     request = displayed(classes.evolve(sent, headers=wire_headers(sent)), placeholders=True)
@@ -57,8 +54,6 @@ def explain(exchange: Exchange) -> str:
 
 
 def _used(exchange: Exchange) -> list[dict[str, str]]:
-    from orgrest.rendering.masking import mask_value
-    from orgrest.rendering.sanitize import visible
 
     return [
         {
@@ -94,9 +89,6 @@ def json_lines(
     """
     import json
     from base64 import b64encode
-
-    from orgrest.rendering.masking import displayed, mask
-    from orgrest.rendering.sanitize import visible
 
     common: dict[str, Any] = {
         "file": file,

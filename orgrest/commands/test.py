@@ -24,7 +24,9 @@ from orgrest.commands.completion import documents
 from orgrest.commands.console import (
     check_outputs,
     complain,
+    count_of,
     require_environments,
+    safe,
     store,
     stored_in,
 )
@@ -304,8 +306,6 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
 
 
 def _print_outcome(brief: Brief, *, quiet: bool) -> None:
-    from orgrest.rendering.sanitize import visible
-
     if quiet and brief.outcome in ("passed", "skipped"):
         return
     word = click.style(f"{_WORDS[brief.outcome]:8}", fg=_COLORS[brief.outcome])
@@ -313,10 +313,10 @@ def _print_outcome(brief: Brief, *, quiet: bool) -> None:
     took = "" if brief.outcome == "skipped" else f"  {brief.duration:.3f} s"
     took += f"  {brief.attempts} attempts" if brief.attempts > 1 else ""
     part = "" if brief.part == "request" else f"  ({brief.part})"
-    what = visible(f"{brief.place}  {brief.title}", one_line=True)
+    what = safe(f"{brief.place}  {brief.title}", one_line=True)
     click.echo(f"{word}{what}{part}{status}{took}", err=True)
     for line in (*brief.why, *(() if quiet else brief.notes)):
-        click.echo(f"        {visible(line, one_line=True)}", err=True)
+        click.echo(f"        {safe(line, one_line=True)}", err=True)
 
 
 def _print_summary(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
@@ -331,32 +331,26 @@ def _print_summary(run: SuiteRun, summary: dict[str, Any], documents: int) -> No
         _print_coverage(description)
     counts = run.summary.counts
     parts = [
-        _count(count, "error") if name == "error" else f"{count} {name}"
+        count_of(count, "error") if name == "error" else f"{count} {name}"
         for name, count in counts.items()
         if count
     ]
     color = "green" if run.summary.held else "red"
     sums = click.style(", ".join(parts) or "nothing sent", fg=color)
-    what = _count(documents, "document")
-    checked = f"; {_count(summary['assertions'], 'assertion')} checked"
+    what = count_of(documents, "document")
+    checked = f"; {count_of(summary['assertions'], 'assertion')} checked"
     if summary["unasserted"]:
         sent = counts["passed"] + counts["failed"]
         have = "has" if summary["unasserted"] == 1 else "have"
-        checked += f"; {summary['unasserted']} of {_count(sent, 'request')} {have} no assertions"
+        checked += f"; {summary['unasserted']} of {count_of(sent, 'request')} {have} no assertions"
     ended = f"; {summary['ended']}" if summary["ended"] else ""
     click.echo(f"{what}: {sums} in {summary['duration']:.2f} s{checked}{ended}", err=True)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _print_coverage(description: dict[str, Any]) -> None:
-    from orgrest.rendering.sanitize import visible
-
     every = description["operations"]
     left = [operation["operation"] for operation in every if not operation["requests"]]
-    name = visible(description["file"], one_line=True)
+    name = safe(description["file"], one_line=True)
     click.echo(f"{name}: {len(every) - len(left)} of {len(every)} operations exercised", err=True)
     foreign = [
         f"{request['request']} x{request['requests']}" for request in description["undescribed"]
@@ -365,7 +359,7 @@ def _print_coverage(description: dict[str, Any]) -> None:
     listed.append(("could not be read", description["unreadable"]))
     for what, every in listed:
         for item in every[:_MOST_LEFT]:
-            click.echo(f"        {what}: {visible(item, one_line=True)}", err=True)
+            click.echo(f"        {what}: {safe(item, one_line=True)}", err=True)
         if len(every) > _MOST_LEFT:
             click.echo(f"        {what}: {len(every) - _MOST_LEFT} more", err=True)
 

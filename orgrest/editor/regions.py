@@ -17,6 +17,7 @@ from orgrest.http.parsing import dialects
 from orgrest.model import Source, Span, end_of_line, line_starts
 from orgrest.org import document as org
 from orgrest.org.blocks import REQUEST_LANGUAGES, Block, Heading
+from orgrest.org.syntax import VERBATIM_BLOCKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -289,7 +290,7 @@ def _same(opened: re.Match[str], fence: re.Match[str]) -> bool:
 
 
 def _verbatim(opened: re.Match[str]) -> bool:
-    return opened[2].lower() in ("src", "example", "export", "comment", "verse")
+    return opened[2].lower() in VERBATIM_BLOCKS
 
 
 def _section_start(text: str, offset: int) -> int:
