@@ -14,7 +14,7 @@ from typing import Any, Final
 from orgrest import classes
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.authorization import Authorization
-from orgrest.convert.shared.fields import Fields
+from orgrest.convert.shared.fields import Fields, as_object
 from orgrest.convert.shared.forms import Part, file_part, file_path, multipart, pairs_encoded
 from orgrest.convert.shared.model import (
     Collection,
@@ -267,10 +267,8 @@ class _Reader(Reader):
                 environment.text("name") or "imported",
                 self._values(environment.any("data")),
             )
-            meta = environment.given.get("meta")
-            private = environment.given.get("isPrivate") is True or (
-                isinstance(meta, Mapping) and meta.get("isPrivate") is True
-            )
+            meta = as_object(environment.given.get("meta"))
+            private = environment.given.get("isPrivate") is True or meta.get("isPrivate") is True
             keys = frozenset(key for key, _ in values) if private else frozenset()
             environments.append(Environment(name, values, keys))
         base.ignore(*_OF_APP, "name", "subEnvironments")
@@ -364,8 +362,7 @@ class _Version4(_Reader):
 
 
 def _id(resource: Mapping[str, Any]) -> str:
-    meta = resource.get("meta")
-    return str(resource.get("_id") or (meta.get("id") if isinstance(meta, Mapping) else ""))
+    return str(resource.get("_id") or as_object(resource.get("meta")).get("id", ""))
 
 
 def _parts(value: Any) -> Iterator[Any]:
@@ -400,7 +397,7 @@ def _position(fields: Fields) -> float:
 
 def _flat(data: Any, before: str, depth: int) -> Iterator[tuple[str, str]]:
     """Yield an environment's names and values. Nested names are joined with dots."""
-    for key, value in data.items() if isinstance(data, Mapping) else ():
+    for key, value in as_object(data).items():
         if isinstance(value, Mapping) and value and depth < DEEPEST:
             yield from _flat(value, f"{before}{key}.", depth + 1)
         else:

@@ -19,8 +19,8 @@ from orgrest.convert import swagger
 from orgrest.convert.samples import Sampler
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.authorization import Authorization, header_of
-from orgrest.convert.shared.fields import Fields
-from orgrest.convert.shared.forms import multipart, urlencoded
+from orgrest.convert.shared.fields import Fields, as_object
+from orgrest.convert.shared.forms import Part, multipart, urlencoded
 from orgrest.convert.shared.model import Collection, ConversionError, Folder, Note, Piece, Request
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.variables import Names
@@ -131,9 +131,7 @@ class _Reader:
             return fields
         fields.ignore("$ref", "summary", "description")
         resolved = self._resolved(fields.given)
-        return fields.part(
-            resolved if isinstance(resolved, Mapping) else {}, str(fields.given["$ref"])
-        )
+        return fields.part(as_object(resolved), str(fields.given["$ref"]))
 
     def _server(self, given: Fields) -> Iterator[tuple[str, str]]:
         """Yield the variables of the first server, and the variable for the server's URL."""
@@ -256,11 +254,9 @@ class _Reader:
 
     def _accepted(self, given: Fields) -> str:
         """Return the Accept header: the media type of a successful response."""
-        responses = given.given.get("responses")
-        for status, response in responses.items() if isinstance(responses, Mapping) else ():
-            content = self._resolved(response)
-            content = content.get("content") if isinstance(content, Mapping) else None
-            if str(status)[:1] == "2" and isinstance(content, Mapping) and content:
+        for status, response in as_object(given.given.get("responses")).items():
+            content = as_object(as_object(self._resolved(response)).get("content"))
+            if str(status)[:1] == "2" and content:
                 accepted = _preferred([str(media_type) for media_type in content])
                 return accepted if re.fullmatch(r"[\w.+/*; =-]+", accepted) else ""
         return ""
@@ -277,13 +273,12 @@ class _Reader:
         """Return the example for a parameter or body, or else a sample value for its schema."""
         if "example" in given:
             return given["example"]
-        examples = given.get("examples")
-        for example in examples.values() if isinstance(examples, Mapping) else ():
-            resolved = self._resolved(example)
-            if isinstance(resolved, Mapping) and "value" in resolved:
+        for example in as_object(given.get("examples")).values():
+            resolved = as_object(self._resolved(example))
+            if "value" in resolved:
                 return resolved["value"]
-        content = given.get("content")
-        if isinstance(content, Mapping) and content and "schema" not in given:
+        content = as_object(given.get("content"))
+        if content and "schema" not in given:
             inner = next(iter(content.values()))
             return json.dumps(self._example(inner)) if isinstance(inner, Mapping) else None
         return self._sampler.sample(given.get("schema"))
@@ -294,16 +289,16 @@ class _Reader:
             return None, ""
         body = self._object(given.object("requestBody"))
         body.ignore("description", "required", "content", begins="x-")
-        content = body.given.get("content")
-        if not isinstance(content, Mapping) or not content:
+        content = as_object(body.given.get("content"))
+        if not content:
             return None, ""
         kind = _preferred([str(media_type) for media_type in content])
         if others := [str(media_type) for media_type in content if media_type != kind]:
             described.append(f"(other types of body: {', '.join(others)})")
-        media = self._resolved(content[kind])
-        value = self._example(media if isinstance(media, Mapping) else {})
+        media = as_object(self._resolved(content[kind]))
+        value = self._example(media)
         if kind.startswith("multipart/"):
-            schema = self._resolved(media.get("schema")) if isinstance(media, Mapping) else {}
+            schema = as_object(self._resolved(media.get("schema")))
             return multipart(list(self._fields(schema, value)), kind)
         if not re.fullmatch(r"[\w.+/; =-]+", kind):
             kind = "application/octet-stream"
@@ -318,12 +313,11 @@ class _Reader:
             given.note(f"no example for a body of type {kind}")
         return None, kind
 
-    def _form(self, media: Any, value: Any) -> Iterator[tuple[str, str]]:
+    def _form(self, media: Mapping[str, Any], value: Any) -> Iterator[tuple[str, str]]:
         """Yield the names and values of a form, serialized as its Encoding Objects say."""
-        encodings = media.get("encoding") if isinstance(media, Mapping) else None
-        for key, item in value.items() if isinstance(value, dict) else ():
-            encoding = encodings.get(key) if isinstance(encodings, Mapping) else None
-            encoding = encoding if isinstance(encoding, Mapping) else {}
+        encodings = as_object(media.get("encoding"))
+        for key, item in as_object(value).items():
+            encoding = as_object(encodings.get(key))
             style = str(encoding.get("style", ""))
             kind = "json" if isinstance(item, dict) else str(encoding.get("contentType", ""))
             if not encoding.keys() & {"style", "explode"} and re.search(r"\bjson\b", kind):
@@ -332,29 +326,26 @@ class _Reader:
                 explode = encoding.get("explode", style in ("", "form")) is True
                 yield from _styled(str(key), item, style, explode=explode)
 
-    def _fields(self, schema: Any, value: Any) -> Iterator[tuple[str, str, str, str, bool]]:
+    def _fields(self, schema: Mapping[str, Any], value: Any) -> Iterator[Part]:
         """Yield the parts of a multipart form, with the contents in `value`."""
-        properties = schema.get("properties") if isinstance(schema, Mapping) else None
-        for key, item in value.items() if isinstance(value, dict) else ():
-            kind = self._resolved((properties or {}).get(key))
-            form = kind.get("format") if isinstance(kind, Mapping) else None
+        properties = as_object(schema.get("properties"))
+        for key, item in as_object(value).items():
             name = texts.literal(str(key))
-            if form == "binary":
+            if as_object(self._resolved(properties.get(key))).get("format") == "binary":
                 yield name, f"./{texts.name_of(str(key))}", name, "application/octet-stream", True
             else:
                 yield name, texts.literal(_plain(item)), "", "", False
 
     def _authorization(self, given: Fields, security: Any) -> Authorization:
         """Return the credentials for the first scheme of the first alternative in `security`."""
-        first = security[0] if isinstance(security, list) and security else {}
-        if not isinstance(first, Mapping) or not first:
+        first = as_object(security[0] if isinstance(security, list) and security else {})
+        if not first:
             return Authorization()
         if len(first) > 1:
             given.note(f"security: only the first of {', '.join(map(str, first))} was imported")
         key = str(next(iter(first)))
-        components = self._whole.given.get("components")
-        schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
-        scheme = self._resolved(schemes.get(key)) if isinstance(schemes, Mapping) else None
+        schemes = as_object(as_object(self._whole.given.get("components")).get("securitySchemes"))
+        scheme = self._resolved(schemes.get(key))
         if not isinstance(scheme, Mapping):
             given.note(f"security: {key} is not defined")
             return Authorization()

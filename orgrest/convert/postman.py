@@ -15,7 +15,7 @@ from urllib.parse import quote
 from orgrest import classes
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.authorization import Authorization
-from orgrest.convert.shared.fields import Fields
+from orgrest.convert.shared.fields import Fields, as_object
 from orgrest.convert.shared.forms import (
     Part,
     file_part,
@@ -183,8 +183,7 @@ class _Reader(Reader):
         if body is not None and pruned:
             body, kind = None, ""
             described.append(f"(Postman sends no body with {method}: it was left out)")
-        disabled_headers = behavior.pop("disabledSystemHeaders", None) or {}
-        if isinstance(disabled_headers, Mapping) and disabled_headers.get("content-type") is True:
+        if as_object(behavior.pop("disabledSystemHeaders", None)).get("content-type") is True:
             kind = ""
         own, variables = self._authorization(fields, inherited=False)
         return Draft(
@@ -419,5 +418,4 @@ def _notes_of(behavior: Mapping[str, Any]) -> list[str]:
 
 
 def _behavior(fields: Fields) -> Mapping[str, Any]:
-    behavior = fields.any("protocolProfileBehavior")
-    return behavior if isinstance(behavior, Mapping) else {}
+    return as_object(fields.any("protocolProfileBehavior"))

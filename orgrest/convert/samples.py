@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from orgrest.convert.shared.fields import as_object
+
 _DEEPEST: Final = 8
 _MOST: Final = 2_000  # the maximum number of values in a sample
 _TEXTS: Final = {
@@ -73,15 +75,10 @@ class Sampler:
         if isinstance(kind, list):
             kind = next((type_ for type_ in kind if type_ != "null"), None)
         if kind == "object" or "properties" in schema:
-            properties = schema.get("properties")
             return {
                 str(name): self._value(property_, depth + 1)
-                for name, property_ in (
-                    properties.items() if isinstance(properties, Mapping) else ()
-                )
-                if not (
-                    isinstance(item := self._resolve(property_), Mapping) and item.get("readOnly")
-                )
+                for name, property_ in as_object(schema.get("properties")).items()
+                if not as_object(self._resolve(property_)).get("readOnly")
             }
         if kind == "array" or "items" in schema:
             item = self._value(schema.get("items"), depth + 1)

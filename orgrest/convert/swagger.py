@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from orgrest.convert.shared.fields import as_object
+
 _SCHEMA: Final = ("type", "format", "items", "enum", "default", "minimum", "maximum", "pattern")
 _FLOWS: Final = {"application": "clientCredentials", "accessCode": "authorizationCode"}
 _STYLES: Final = {"ssv": "spaceDelimited", "pipes": "pipeDelimited"}
@@ -23,19 +25,17 @@ def upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
     left = ("swagger", "host", "basePath", "schemes", "consumes", "produces", "paths",
             "securityDefinitions")  # fmt: skip
     description = {key: value for key, value in document.items() if key not in left}
-    paths = _object(document.get("paths"))
-    definitions = _object(document.get("securityDefinitions"))
+    paths = as_object(document.get("paths"))
+    definitions = as_object(document.get("securityDefinitions"))
     return {
         **description,
         "openapi": "3.0.4",
         "servers": _servers(document),
-        "paths": {path: _path(_object(item), document) for path, item in paths.items()},
-        "components": {"securitySchemes": {k: _scheme(_object(v)) for k, v in definitions.items()}},
+        "paths": {path: _path(as_object(item), document) for path, item in paths.items()},
+        "components": {
+            "securitySchemes": {k: _scheme(as_object(v)) for k, v in definitions.items()}
+        },
     }
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _list(value: Any) -> list[Any]:
@@ -95,11 +95,11 @@ def _operation(
     produced = [
         str(media_type) for media_type in _list(given.get("produces", whole.get("produces")))
     ]
-    responses = _object(given.get("responses"))
+    responses = as_object(given.get("responses"))
     operation["responses"] = {
         str(code): {"content": {kind: {} for kind in produced}}
         for code, response in responses.items()
-        if {"schema", "examples", "$ref"} & _object(response).keys()
+        if {"schema", "examples", "$ref"} & as_object(response).keys()
     }
     return operation
 
@@ -108,10 +108,10 @@ def _parameters(given: Any, whole: Mapping[str, Any]) -> list[Mapping[str, Any]]
     """Return the parameters, with references into the description `whole` resolved."""
     parameters = []
     for parameter in _list(given):
-        reference = str(_object(parameter).get("$ref", ""))
+        reference = str(as_object(parameter).get("$ref", ""))
         if reference.startswith("#/parameters/"):
             name = reference.removeprefix("#/parameters/").replace("~1", "/").replace("~0", "~")
-            parameter = _object(whole.get("parameters")).get(name)
+            parameter = as_object(whole.get("parameters")).get(name)
         if isinstance(parameter, Mapping):
             parameters.append(parameter)
     return parameters

@@ -15,6 +15,11 @@ from orgrest.convert.shared.model import Note
 _SHOWN = 60
 
 
+def as_object(value: object) -> Mapping[str, Any]:
+    """Return a value if it is an object, or else an empty object."""
+    return value if isinstance(value, Mapping) else {}
+
+
 class Fields:
     """An object in a source. `place` is its location, such as `api.json: item[3].request`."""
 
@@ -69,7 +74,7 @@ class Fields:
         value = self.given.get(name)
         if value is None:
             self._read.add(name)
-        return self._part(name, name, value if isinstance(value, Mapping) else {})
+        return self._part(name, name, as_object(value))
 
     def objects(self, name: str) -> list[Fields]:
         """Return the objects in a field that contains a list."""
