@@ -79,9 +79,9 @@ class BackgroundRun:
         if client.wants("prompts"):
             services.prompt = lambda *what: self._answer(client.prompt(document, *what))
         if not settings.dry_run:
-            services.ask = lambda question: bool(self._answer(client.ask(question)))
+            services.ask = lambda question: bool(self._answer(client.confirm(question, "Evaluate")))
             services.person = Person(
-                lambda question: bool(self._answer(client.confirm_login(question))),
+                lambda question: bool(self._answer(client.confirm(question, "Allow"))),
                 lambda text: in_loop(self._loop, client.tell, text),
                 lambda url: bool(self._answer(client.open_page(url))),
             )

@@ -114,15 +114,9 @@ class ServerOfClient(LanguageServer):
         text = getattr(answer, "text", None)
         return text if isinstance(text, str) else None
 
-    async def ask(self, question: str) -> bool:
-        """Ask the user whether to evaluate a block. A dismissed question counts as no."""
-        kind = types.MessageType.Warning
-        return await self.choose(question, ("Evaluate", "Cancel"), kind) == "Evaluate"
-
-    async def confirm_login(self, question: str) -> bool:
-        """Ask the user whether a document may sign them in or use an existing login."""
-        kind = types.MessageType.Warning
-        return await self.choose(question, ("Allow", "Cancel"), kind) == "Allow"
+    async def confirm(self, question: str, yes: str) -> bool:
+        """Return whether the user answers a question with `yes`. A dismissal counts as no."""
+        return await self.choose(question, (yes, "Cancel"), types.MessageType.Warning) == yes
 
     def tell(self, text: str) -> None:
         """Show instructions to the user, such as how to sign in."""
