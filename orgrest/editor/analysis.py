@@ -189,13 +189,7 @@ class Analysis:
         """
         self.text = text
         self.kind = kind
-        self._inputs = start = inputs()
-        self.chosen = start.environments
-        self.overrides = dict(start.overrides)
-        self.editor_settings = start.editor_settings
-        self.remembered = dict(start.remembered)
-        self.secrets = start.secrets
-        self._folder = start.directory
+        self.inputs = inputs()
         known = before.document if before else None
         self.document: org.OrgDocument | None = (
             org.OrgDocument(text, known) if kind == "org" else None
@@ -219,10 +213,10 @@ class Analysis:
             self._captured.share(self.parts, before._captured if before else None)
             if any(part.reading.imports for part in self.parts):
                 self.imports = Imports(
-                    self.checked.whole, name, values.Context(start), self._files.read
+                    self.checked.whole, name, values.Context(self.inputs), self._files.read
                 )
                 self._captured.named = frozenset(self.imports.named(self.checked.whole.source))
-        self._environments = environments.find(self._folder)
+        self._environments = environments.find(self.inputs.directory)
 
     def _read(self, *, divided: bool) -> list[ParsedRegion]:
         document = self.document
@@ -233,7 +227,7 @@ class Analysis:
                 return self._of_request_file(divided=False)
             return file_regions
         inherited = header.Inherited(document)
-        read = partial(_settings_of, self._settings, self._folder, document, inherited)
+        read = partial(_settings_of, self._settings, self.inputs.directory, document, inherited)
         return self._parts(regions.of_document(document, line_maps=self._line_maps), read)
 
     def _of_request_file(self, *, divided: bool) -> list[ParsedRegion]:
@@ -255,7 +249,7 @@ class Analysis:
 
     def is_current(self) -> bool:
         """Return whether the imported files and the environment files are unchanged."""
-        if environments.find(self._folder) != self._environments:
+        if environments.find(self.inputs.directory) != self._environments:
             return False
         if self.imports is None:
             return True
@@ -265,7 +259,7 @@ class Analysis:
     @cached_property
     def requests(self) -> Imports:
         """The named requests of a request file and of the files that it imports."""
-        return self.imports or Imports(self.checked.whole, "", values.Context(self._inputs))
+        return self.imports or Imports(self.checked.whole, "", values.Context(self.inputs))
 
     def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Location] | None:
         """Return the request that `name` refers to at `offset` in a request file, or None.
@@ -356,7 +350,7 @@ class Analysis:
     def new_context(self) -> values.Context:
         """Return a new context in which the document's requests can refer to each other by name."""
         run = self.imports if self.imports is not None else Named(self.named)
-        return values.Context(self._inputs, run)
+        return values.Context(self.inputs, run)
 
     @property
     def named(self) -> frozenset[str]:
@@ -386,7 +380,7 @@ class Analysis:
         Their values are from an earlier run, or `UNKNOWN` if no earlier run captured them.
         """
         for capture in request.captures:
-            value = self.remembered.get(capture.name, UNKNOWN)
+            value = self.inputs.remembered.get(capture.name, UNKNOWN)
             context.capture(request, capture.name, value)
 
 

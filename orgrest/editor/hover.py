@@ -114,13 +114,13 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, occurrence: 
     inside = part.region.from_file(occurrence.span.start)
     request = analysis.checked.request_at(part, inside)
     value = None
-    secrets = analysis.secrets
+    secrets = analysis.inputs.secrets
     if request is not None:
         context = analysis.context_of(part, request)
         value = value_of(occurrence.name, request, context)
         secrets = context.secrets.texts
     if occurrence.role == "capture":
-        value = analysis.remembered.get(occurrence.name, UNKNOWN)
+        value = analysis.inputs.remembered.get(occurrence.name, UNKNOWN)
     lines = [f"**{occurrence.name}**"]
     if occurrence.request:
         return "\n\n".join([*lines, *_of_request(analysis, occurrence)])
@@ -134,7 +134,7 @@ def _variable(analysis: Analysis, names: Names, part: ParsedRegion, occurrence: 
         lines.append("set when requests are sent")
     elif value is not None:
         lines.append(_code(_known(masking.mask_value(value, secrets))))
-    if request is not None and occurrence.name in analysis.overrides:
+    if request is not None and occurrence.name in analysis.inputs.overrides:
         lines.append("set by the editor setting `variables`, which takes precedence")
     places = names.definitions(occurrence)
     numbers = [analysis.text.count("\n", 0, place.span.start) + 1 for place in places]

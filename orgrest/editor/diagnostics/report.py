@@ -89,10 +89,10 @@ class Report:
         imported = imports.variables() if imports else {}
         return (
             environment,
-            analysis.chosen,
-            analysis.secrets,
-            tuple(analysis.remembered.items()),
-            tuple(analysis.overrides.items()),
+            analysis.inputs.environments,
+            analysis.inputs.secrets,
+            tuple(analysis.inputs.remembered.items()),
+            tuple(analysis.inputs.overrides.items()),
             tuple((name, definition.value.text) for name, (_, definition) in imported.items()),
             imports is not None and bool(imports.broken),
             imports is not None and analysis.named,

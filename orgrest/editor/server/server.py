@@ -175,11 +175,11 @@ class Server(ServerOfClient):
             if (
                 before is None
                 or before.text != text.text
-                or before.remembered != document.captured
-                or before.secrets != document.secrets
-                or before.chosen != self.choices.of(self.folder(document))
-                or before.overrides != self.choices.settings["variables"]
-                or before.editor_settings != self.choices.rest_client
+                or before.inputs.remembered != document.captured
+                or before.inputs.secrets != document.secrets
+                or before.inputs.environments != self.choices.of(self.folder(document))
+                or before.inputs.overrides != self.choices.settings["variables"]
+                or before.inputs.editor_settings != self.choices.rest_client
                 or not before.is_current()
             ):
                 document.analysis = await asyncio.to_thread(
