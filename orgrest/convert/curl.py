@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from orgrest import classes
 from orgrest.convert.curl_options import Command, read_words
 from orgrest.convert.shared import texts
-from orgrest.convert.shared.exports import each, shell_names
+from orgrest.convert.shared.exports import each, shell_names, text_of
 from orgrest.convert.shared.forms import multipart
 from orgrest.convert.shared.model import (
     Collection,
@@ -441,7 +441,7 @@ def to_command(
     if request.body is not None:
         if request.header("Content-Type") is None:
             words += ["-H", "Content-Type:"]  # otherwise curl adds its own header
-        body = _word(request.body)
+        body = text_of(request.body) if len(request.body) <= _LONGEST else None
         if body is None:
             coded = b64encode(request.body).decode()
             piped = f"printf %s {shlex.quote(coded)} | base64 -d | "
@@ -450,15 +450,6 @@ def to_command(
             words += ["--data-raw", body]
     words.append(url)
     return piped + _join([quote(word) for word in words])
-
-
-def _word(body: bytes) -> str | None:
-    if b"\0" in body or len(body) > _LONGEST:
-        return None
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _join(words: list[str]) -> str:

@@ -25,6 +25,7 @@ from orgrest.convert.shared.model import Collection, ConversionError, Folder, No
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.variables import Names
 from orgrest.description.model import METHODS
+from orgrest.description.nodes import steps
 
 _PREFERRED: Final = (
     r"application/json\b", r"application/[\w.+-]+\+json\b", r"application/x-www-form-urlencoded\b",
@@ -112,9 +113,7 @@ class _Reader:
                 self._notes.append(note)
             return None
         target: Any = self._whole.given
-        for step in reference[2:].split("/"):
-            step = re.sub(r"%([0-9A-Fa-f]{2})", lambda match: chr(int(match[1], 16)), step)
-            step = step.replace("~1", "/").replace("~0", "~")
+        for step in steps(reference):
             if isinstance(target, Mapping):
                 target = target.get(step, target.get(int(step)) if step.isdigit() else None)
             elif isinstance(target, list) and step.isdigit() and int(step) < len(target):

@@ -130,12 +130,15 @@ class ExportedRequest:
 
     def body(self) -> str | None:
         """Return the body as text, or None if there is no body or it is not text."""
-        if self.request.body is None or b"\0" in self.request.body:
-            return None
-        try:
-            return self.request.body.decode()
-        except UnicodeDecodeError:
-            return None
+        return None if self.request.body is None else text_of(self.request.body)
+
+
+def text_of(body: bytes) -> str | None:
+    """Return a body as text, or None if it is not text."""
+    try:
+        return None if b"\0" in body else body.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 @classes.frozen

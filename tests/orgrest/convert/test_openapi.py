@@ -95,6 +95,16 @@ def small(**operation: Any) -> str:
     )  # fmt: skip
 
 
+def test_a_reference_to_a_name_that_is_not_ascii_is_followed(tmp_path: Path) -> None:
+    described = json.loads(
+        small(requestBody={"$ref": "#/components/requestBodies/Gr%C3%B6%C3%9Fe"})
+    )
+    body = {"content": {"application/json": {"example": {"a": 1}}}}
+    described["components"] = {"requestBodies": {"Größe": body}}
+    (request,) = made(tmp_path, json.dumps(described))
+    assert json.loads(request.body or b"") == {"a": 1}
+
+
 @pytest.mark.parametrize("output", ["out.http", "out.org"])
 def test_each_operation_becomes_a_request(output: str, tmp_path: Path) -> None:
     make, get, put = made(tmp_path, output=output, key="K")
