@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import trustme
 from components import needs_engine
+from evaluated import Evaluated
 from servers import RawServer, by_path, response
 
 from orgrest.http import scripts
@@ -19,10 +20,6 @@ from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.installing import install_command
 from orgrest.run.comparison import Volatile, difference
-from orgrest.run.outcomes import Outcome
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,34 +53,16 @@ def server() -> Iterator[RawServer]:
         yield running
 
 
-class Evaluated:
-    def __init__(
-        self, server: RawServer, folder: Path, text: str, *, name: str = "a.http", **options: Any
-    ) -> None:
-        ca = options.pop("ca", None)
-        with Client(ca=ca) as client:
-            evaluation = Run(
-                text.replace("HOST", server.url),
-                file=name,
-                settings=Settings(Inputs(directory=folder, overrides={"three": "3"}), **options),
-                services=Services(client=client),
-                plain=name.endswith(".http"),
-            )
-            self.outcomes: list[Outcome] = list(evaluation.outcomes())
-        self.text = evaluation.text
-
-    @property
-    def tests(self) -> list[Verdict]:
-        return [test for outcome in self.outcomes for test in outcome.tests]
-
-    @property
-    def reasons(self) -> list[str]:
-        return [str(outcome.reason) for outcome in self.outcomes if outcome.reason is not None]
+def evaluated(
+    server: RawServer, folder: Path, text: str, *, ca: Path | None = None, **options: Any
+) -> Evaluated:
+    inputs = Inputs(directory=folder, overrides={"three": "3"})
+    return Evaluated(text, inputs, url=server.url, client=Client(ca=ca), **options)
 
 
 def judged(server: RawServer, folder: Path, path: str, *lines: str) -> list[Verdict]:
     text = f"GET HOST{path}\n\n" + "".join(f"?? {line}\n" for line in lines)
-    done = Evaluated(server, folder, text)
+    done = evaluated(server, folder, text)
     assert done.reasons == []
     return done.tests
 
@@ -297,7 +276,7 @@ def test_a_certificate_that_runs_out_is_found_in_time(tmp_path: Path) -> None:
     pem = tmp_path / "ca.pem"
     authority.cert_pem.write_to_path(str(pem))
     with RawServer(by_path({"/": response(b"")}), context=context) as server:
-        done = Evaluated(
+        done = evaluated(
             server,
             tmp_path,
             "GET HOST/\n\n?? certificate days == 10\n?? certificate days > 14\n"
@@ -317,7 +296,7 @@ def block(*lines: str, arguments: str = "") -> str:
 
 
 def in_org(server: RawServer, folder: Path, text: str, **options: Any) -> Evaluated:
-    return Evaluated(server, folder, text, name="a.org", **options)
+    return evaluated(server, folder, text, file="a.org", **options)
 
 
 def test_comments_in_restclients_blocks_are_assertions_of_the_request_above(
@@ -424,7 +403,7 @@ def test_requests_of_verb_have_expectations_too(server: RawServer, tmp_path: Pat
 @needs_engine
 def test_tests_of_scripts_say_where_their_script_stands(server: RawServer, tmp_path: Path) -> None:
     text = "GET HOST/user\n\n> {%\nclient.test('fails', () => client.assert(false, 'no'));\n%}\n"
-    (verdict,) = Evaluated(server, tmp_path, text).tests
+    (verdict,) = evaluated(server, tmp_path, text).tests
     assert (verdict.name, verdict.held, verdict.reason) == ("fails", False, "no")
     assert (verdict.file, verdict.line) == ("a.http", 3)
 

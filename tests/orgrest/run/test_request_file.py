@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from components import needs_engine
+from evaluated import Evaluated
 from servers import RawServer, response
 
-from orgrest import classes
 from orgrest.files import write_result
 from orgrest.http.transport.client import Client
 from orgrest.http.transport.limits import BODY_LIMIT
 from orgrest.http.values import Inputs
 from orgrest.run import directives
-from orgrest.run.outcomes import EvaluationError, Outcome
+from orgrest.run.outcomes import EvaluationError
 from orgrest.run.run import Run
-from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -45,7 +44,9 @@ def server() -> Iterator[RawServer]:
         yield running
 
 
-class Evaluated:
+class Sent(Evaluated):
+    """A request file that was sent to a server, and the requests that the server received."""
+
     def __init__(
         self,
         server: RawServer,
@@ -55,35 +56,23 @@ class Evaluated:
         limit: int = BODY_LIMIT,
         **options: Any,
     ) -> None:
-        given = Settings(**options)
-        inputs = Inputs(directory=folder)
-        with Client(limit=limit) as client:
-            evaluation = Run(
-                text.replace("HOST", server.url),
-                file="a.http",
-                settings=classes.evolve(given, inputs=inputs),
-                services=Services(client=client, ask=ask, write=write_result),
-                plain=True,
-            )
-            self.count = len(evaluation.plan.steps)
-            self.notices = evaluation.plan.notices
-            self.outcomes: list[Outcome] = list(evaluation.outcomes())
+        super().__init__(
+            text,
+            Inputs(directory=folder),
+            url=server.url,
+            client=Client(limit=limit),
+            services={"ask": ask, "write": write_result},
+            **options,
+        )
+        self.count, self.notices = len(self.plan.steps), self.plan.notices
         self.sent = [request.split(b" ", 2)[1].decode() for request in server.requests]
         self.raw = server.requests
 
-    @property
-    def states(self) -> list[str]:
-        return [outcome.state for outcome in self.outcomes]
-
-    @property
-    def reasons(self) -> list[str]:
-        return [str(outcome.reason) for outcome in self.outcomes if outcome.reason is not None]
-
 
 @pytest.fixture
-def run(server: RawServer, tmp_path: Path):  # type: ignore[no-untyped-def]  # a function of Evaluated
-    def start(text: str, **options: Any) -> Evaluated:
-        return Evaluated(server, tmp_path, text, **options)
+def run(server: RawServer, tmp_path: Path):  # type: ignore[no-untyped-def]  # a function of Sent
+    def start(text: str, **options: Any) -> Sent:
+        return Sent(server, tmp_path, text, **options)
 
     return start
 
@@ -177,9 +166,9 @@ def test_httpyacs_settings_say_how_requests_are_sent(run, tmp_path: Path) -> Non
 
     with RawServer(late) as server:
         for text in ("GET HOST/", "# @timeout 5 s\nGET HOST/"):
-            states = Evaluated(server, tmp_path, text).states
+            states = Sent(server, tmp_path, text).states
             assert states == ["done" if "@timeout" in text else "failed"]
-        assert Evaluated(server, tmp_path, "GET HOST/", timeout=5.0).states == ["done"]
+        assert Sent(server, tmp_path, "GET HOST/", timeout=5.0).states == ["done"]
 
 
 def test_httpyacs_settings_that_are_not_supported_are_named(run, tmp_path: Path) -> None:
@@ -343,7 +332,7 @@ def test_a_time_without_unit_is_in_that_of_the_tool_whose_marks_a_file_has(
 
     (tmp_path / "other.http").write_text("@a = 1\n### b\nGET http://b/\n")
     with RawServer(late) as server:
-        assert Evaluated(server, tmp_path, text).states == [state]
+        assert Sent(server, tmp_path, text).states == [state]
 
 
 @pytest.mark.parametrize(
@@ -574,7 +563,7 @@ def test_scripts_of_the_whole_project_are_found_in_its_folder(
     (tmp_path / "folder").mkdir()
     (tmp_path / "before.js").write_text("request.variables.set('x', 'before');")
     (tmp_path / "after.js").write_text("client.global.set('y', 'after');")
-    done = Evaluated(
+    done = Sent(
         server,
         tmp_path / "folder",
         "@name = after\n< {{$projectRoot}}/before.js\nGET HOST/{{x}}\n\n"
@@ -695,9 +684,9 @@ def test_a_connection_that_takes_longer_than_the_directive_says_is_a_failure(
             one.setblocking(False)
             one.connect_ex(full.getsockname())
         url = f"http://127.0.0.1:{full.getsockname()[1]}"
-        ran = Evaluated(server, tmp_path, f"# @connection-timeout 300 ms\nGET {url}\n")
+        ran = Sent(server, tmp_path, f"# @connection-timeout 300 ms\nGET {url}\n")
     assert "could not connect within 0.3 s" in str(ran.outcomes[0].reason)
-    ran = Evaluated(server, tmp_path, "# @connection-timeout 0\nGET HOST/\n")
+    ran = Sent(server, tmp_path, "# @connection-timeout 0\nGET HOST/\n")
     assert "@connection-timeout must be more than 0" in str(ran.outcomes[0].reason)
 
 

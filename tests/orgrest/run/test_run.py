@@ -7,19 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from evaluated import Evaluated
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, by_path, echo, response
 
-from orgrest import classes
 from orgrest.files import write_result
-from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.org.document import OrgDocument
-from orgrest.run.outcomes import EvaluationError, Outcome
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
+from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,8 +52,8 @@ def server() -> Iterator[RawServer]:
         yield running
 
 
-class Evaluated:
-    """An evaluated document: its new text, and the outcomes."""
+class EvaluatedOrg(Evaluated):
+    """An evaluated Org document: its text before and after, and the outcomes."""
 
     def __init__(
         self,
@@ -70,34 +66,28 @@ class Evaluated:
         ask: Callable[[str], bool] | None = None,
         **options: object,
     ) -> None:
-        given = Settings(**options)  # type: ignore[arg-type]  # options of several types
         self.before = text.replace("HOST", server.url)
-        with Client() as client:
-            inputs = Inputs(directory=folder, environ={"TOKEN": "s3cret-value"})
-            evaluation = Run(
-                self.before,
-                file="notes.org",
-                settings=classes.evolve(given, inputs=inputs),
-                services=Services(client=None if given.dry_run else client, write=write, ask=ask),
-                plain=plain,
-            )
-            self.outcomes: list[Outcome] = list(evaluation.outcomes())
-            self.text = evaluation.text
-            self.notices = evaluation.plan.warnings
+        super().__init__(
+            text,
+            Inputs(directory=folder, environ={"TOKEN": "s3cret-value"}),
+            file="notes.org",
+            url=server.url,
+            plain=plain,
+            services={"write": write, "ask": ask},
+            **options,
+        )
+        self.notices = self.plan.warnings
 
     def results(self) -> list[str]:
         """Return the texts below the results keywords."""
         return [part.partition("\n")[2] for part in self.text.split("#+RESULTS")[1:]]
 
-    def reasons(self) -> list[str]:
-        return [str(outcome.reason) for outcome in self.outcomes if outcome.reason is not None]
-
 
 @pytest.fixture
-def run(server: RawServer, tmp_path: Path):  # type: ignore[no-untyped-def]  # a function of Evaluated
-    def start(text: str, **options: object) -> Evaluated:
+def run(server: RawServer, tmp_path: Path):  # type: ignore[no-untyped-def]  # a function of EvaluatedOrg
+    def start(text: str, **options: object) -> EvaluatedOrg:
         server.requests.clear()
-        return Evaluated(server, tmp_path, text, **options)  # type: ignore[arg-type]  # see Evaluated
+        return EvaluatedOrg(server, tmp_path, text, **options)  # type: ignore[arg-type]  # see EvaluatedOrg
 
     return start
 
@@ -166,7 +156,7 @@ class TestResults:
         assert len(server.requests) == 1
         done = run(block("/line?1", ":results value :requests all", *more))
         assert done.results() == [":results:\n/line?1\n\n/line?2\n\n:end:\n"]
-        again = Evaluated(server, Path(), done.text)
+        again = EvaluatedOrg(server, Path(), done.text)
         assert again.text == done.text
 
     @pytest.mark.parametrize("second", ["GET HOST/{{nowhere}}", "GET HOST/2\n# ?? statsu == 1"])
@@ -232,7 +222,7 @@ class TestFiles:
     def test_files_elsewhere_are_not_written(self, run, path: str, tmp_path: Path) -> None:
         done = run(block("/json", f":results file :file {path}"))
         assert done.text == done.before
-        assert done.reasons() == [
+        assert done.reasons == [
             (
                 f"notes.org:1: :file {path}: results can only be written inside the document's "
                 "folder, and not to hidden files (use --allow-write "
@@ -283,7 +273,7 @@ class TestFiles:
     ) -> None:
         done = run(block("/json", f":results file {line}"))
         assert done.text == done.before
-        assert reason in done.reasons()[0]
+        assert reason in done.reasons[0]
 
     def test_a_home_folder_around_the_document_can_be_named(
         self, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -300,14 +290,14 @@ class TestFiles:
         text = block("/json", f":results file :file notes-{'x' * 300}.json") + old
         done = run(text + block("/json", ":results file :file notes-b.json"), write=write_result)
         assert done.text.startswith(done.before.partition("notes-b.json")[0])
-        assert "could not write the file for this result:" in done.reasons()[0]
-        assert "xxx.json: could not write the file: File name too long" in done.reasons()[0]
+        assert "could not write the file for this result:" in done.reasons[0]
+        assert "xxx.json: could not write the file: File name too long" in done.reasons[0]
         assert [outcome.state for outcome in done.outcomes] == ["failed", "done"]
         assert (tmp_path / "notes-b.json").read_bytes() == b'{"a":1}'
 
     def test_the_document_is_no_place_for_a_result(self, run) -> None:
         done = run(block("/json", ":results file :file notes.org"))
-        assert done.reasons() == [
+        assert done.reasons == [
             "notes.org:1: :file notes.org is the document itself: choose another file"
         ]
 
@@ -355,7 +345,7 @@ class TestVariables:
             + block("/line?x=:x", f":results value :var x={value}")
         )
         done = run(text)
-        assert done.reasons() == []
+        assert done.reasons == []
         assert f"x={sent}" in server.requests[-1].decode().split("\r\n")[0].replace(
             "%5B", "["
         ).replace("%5D", "]")
@@ -381,7 +371,7 @@ class TestVariables:
             + block("/json", f":var x={value}", name="me")
         )
         done = run(text)
-        assert done.reasons()[0].startswith(f"notes.org:15: {reason}")
+        assert done.reasons[0].startswith(f"notes.org:15: {reason}")
         assert server.requests == []
         assert done.text == done.before
 
@@ -419,7 +409,7 @@ class TestVariables:
     ) -> None:
         table = f"{above}| =a_b= |\n\n"
         done = run(table + block("/line?x=:x", ":results value :var x=t[0,0]"))
-        assert done.reasons() == []
+        assert done.reasons == []
         assert server.requests[-1].split(b" ")[1].decode() == f"/line?x={sent}"
 
     def test_a_call_can_be_referred_to_before_it_has_a_result(self, run, server) -> None:
@@ -427,10 +417,10 @@ class TestVariables:
         call = "#+NAME: c\n#+CALL: p(x=1) :results replace value\n\n"
         uses = block("/line?y=:y", ":results value :var y=c")
         done = run(text + call + uses, dry_run=True)
-        assert done.reasons() == []
+        assert done.reasons == []
         assert server.requests == []
         done = run(text + uses + call)
-        assert done.reasons() == []
+        assert done.reasons == []
         assert done.results()[0].startswith("/line?y=/line?x=1\n")
         paths = [request.split(b" ")[1] for request in server.requests]
         assert paths == [b"/line?x=0", b"/line?x=1", b"/line?y=/line?x=1"]
@@ -441,7 +431,7 @@ class TestVariables:
         call = "#+NAME: c\n#+CALL: rows()\n\n#+RESULTS: c\n| 9 | 9 |\n\n"
         use = block("/line?y=:y", ":results value :var y=c[1,0]")
         done = run(block("/rows", ":results value table", name="rows") + call + use)
-        assert done.reasons() == []
+        assert done.reasons == []
         assert server.requests[-1].split(b" ")[1] == b"/line?y=b"
 
     def test_a_call_of_a_block_that_is_not_run_has_the_value_of_its_result(
@@ -450,9 +440,9 @@ class TestVariables:
         call = "#+NAME: py\n#+begin_src python\n1\n#+end_src\n\n#+NAME: c\n#+CALL: py()\n\n"
         use = block("/line?y=:y", ":results value :var y=c")
         done = run(f"{call}#+RESULTS: c\n: 7\n\n{use}")
-        assert done.reasons() == []
+        assert done.reasons == []
         assert server.requests[-1].split(b" ")[1] == b"/line?y=7"
-        [reason] = run(call + use).reasons()
+        [reason] = run(call + use).reasons
         assert "py is a block in python, which orgrest does not run" in reason
 
     @pytest.mark.parametrize("kind", ["table", "list"])
@@ -461,7 +451,7 @@ class TestVariables:
             block("/empty", f":results silent {kind}", name="none")
             + block("/line?y=:y", ":results value :var y=none")
         )
-        assert done.reasons() == []
+        assert done.reasons == []
         assert server.requests[-1].split(b" ")[1] == b"/line?y=%5B%5D"
 
     def test_captures_are_seen_by_later_blocks_only(self, run, server) -> None:
@@ -528,7 +518,7 @@ class TestNoweb:
     def test_blocks_that_cannot_be_read_are_no_part_of_it(self, run) -> None:
         text = '#+begin_src sh :noweb-ref r :a "b\nx\n#+end_src\n'
         done = run(text + block("/json", ":noweb yes", "", "<<r>>"))
-        assert done.reasons()[0].endswith("<<r>>: no source block with this name")
+        assert done.reasons[0].endswith("<<r>>: no source block with this name")
 
     def test_without_noweb_the_name_is_text(self, run) -> None:
         found = run(block("/line?", ":results value", "", "<<r>>")).results()
@@ -542,7 +532,7 @@ class TestNoweb:
         ],
     )
     def test_what_cannot_be_put_in_is_reported(self, run, text: str, reason: str) -> None:
-        assert run(block("/json", ":noweb yes", "", text, name="me")).reasons() == [reason]
+        assert run(block("/json", ":noweb yes", "", text, name="me")).reasons == [reason]
 
 
 class TestWhatTheUserWrote:
@@ -590,7 +580,7 @@ class TestWhatTheUserWrote:
     ) -> None:
         done = run(f"{opening}\n{block('/token', ':results ' + words)}{closing}\nMine.\n")
         assert done.text == done.before
-        assert "would close the block or drawer that starts on line 1:" in done.reasons()[0]
+        assert "would close the block or drawer that starts on line 1:" in done.reasons[0]
 
 
 class TestCallsAndInline:
@@ -603,7 +593,7 @@ class TestCallsAndInline:
     def test_a_call_of_a_block_that_is_not_there_is_left_alone(self, run) -> None:
         done = run("#+CALL: library(x=1)\n" + block("/token"))
         assert done.text == f"{done.before}\n#+RESULTS:\nt0ken\n"
-        assert (done.reasons(), done.notices) == ([], ("line 1: no source block named library",))
+        assert (done.reasons, done.notices) == ([], ("line 1: no source block named library",))
 
     def test_an_inline_block_shows_one_line_and_replaces_it(self, run, server) -> None:
         text = "see src_restclient{GET HOST/token}, and call_p[:results replace](x=2).\n\n"
@@ -614,12 +604,12 @@ class TestCallsAndInline:
             in done.text
         )
         assert "call_p[:results replace](x=2) {{{results(=/line?x=2=)}}}.\n" in done.text
-        assert Evaluated(server, Path(), done.text).text == done.text
+        assert EvaluatedOrg(server, Path(), done.text).text == done.text
 
     def test_an_inline_block_cannot_show_several_lines(self, run) -> None:
         done = run("src_restclient{GET HOST/json}\n")
         assert done.text == done.before
-        (reason,) = done.reasons()
+        (reason,) = done.reasons
         assert reason == (
             "notes.org:1: an inline block can only show one line, but the response has 3: "
             "select a part with :jq, or use a source block"
@@ -630,7 +620,7 @@ class TestCallsAndInline:
         jq = ':jq "[\\"a @@ } b\\"]|.[0]"'
         done = run(f"src_restclient[{words} {jq}]{{GET HOST/json}}\n")
         assert done.text == done.before
-        (reason,) = done.reasons()
+        (reason,) = done.reasons
         assert "this response cannot be inserted safely" in reason
 
     def test_post_hands_the_result_on(self, run) -> None:
@@ -655,7 +645,7 @@ class TestCallsAndInline:
         ):
             done = run(post + block(path, f":results {words} :post {name}(s=*this*)"))
             assert done.text == done.before
-            assert reason in done.reasons()[0]
+            assert reason in done.reasons[0]
 
     @pytest.mark.parametrize(
         ("post", "reason"),
@@ -672,7 +662,7 @@ class TestCallsAndInline:
             "#+NAME: bare\n#+begin_src\n1\n#+end_src\n\n"
         )
         done = run(text + block("/token", f":results value :post {post}"))
-        assert done.reasons()[0].startswith(f"notes.org:11: {reason}")
+        assert done.reasons[0].startswith(f"notes.org:11: {reason}")
 
 
 class TestWhatRuns:
@@ -694,10 +684,10 @@ class TestWhatRuns:
     def test_eval_query_asks_on_a_terminal_and_skips_elsewhere(self, run, server) -> None:
         text = block("/json", ":eval query", name="n")
         done = run(text)
-        assert done.reasons() == ["notes.org:2: :eval query requires a terminal"]
+        assert done.reasons == ["notes.org:2: :eval query requires a terminal"]
         assert done.outcomes[0].state == "skipped"
         asked: list[str] = []
-        assert run(text, ask=lambda q: asked.append(q) or False).reasons() == [
+        assert run(text, ask=lambda q: asked.append(q) or False).reasons == [
             "notes.org:2: not evaluated: you declined"
         ]
         assert asked == ["Evaluate the block n at notes.org:2?"]
@@ -723,7 +713,7 @@ class TestWhatRuns:
         example = "#+begin_example\n/line?GET%20http://x/\n\n#+end_example\n"
         assert example in done.text  # a block with a path could be sent
         body = done.text.replace(example, block("http://127.0.0.1:1/", ""))  # by older versions
-        assert len(Evaluated(server, Path(), body).outcomes) == 1
+        assert len(EvaluatedOrg(server, Path(), body).outcomes) == 1
 
     def test_a_request_below_a_results_keyword_is_kept_but_sent_only_when_chosen(
         self, run, server
@@ -809,9 +799,10 @@ class TestWhatRuns:
         done = run(block("/line?1", ":results value drawer :cache yes"))
         assert done.text.count("#+RESULTS[") == 1
         server.requests.clear()
-        again = Evaluated(server, Path(), done.text)
+        again = EvaluatedOrg(server, Path(), done.text)
         assert (again.outcomes[0].state, server.requests) == ("cached", [])
-        changed = Evaluated(server, Path(), done.text.replace("/line?1\n#+end", "/line?2\n#+end"))
+        text = done.text.replace("/line?1\n#+end", "/line?2\n#+end")
+        changed = EvaluatedOrg(server, Path(), text)
         assert changed.results()[0] == ":results:\n/line?2\n\n:end:\n"
 
 
@@ -839,8 +830,8 @@ class TestErrors:
     )
     def test_they_name_file_line_and_what_to_do(self, run, text: str, reason: str) -> None:
         done = run(text)
-        assert reason in done.reasons()[0]
-        assert done.reasons()[0].startswith(("notes.org:1:", "notes.org:2:1:"))
+        assert reason in done.reasons[0]
+        assert done.reasons[0].startswith(("notes.org:1:", "notes.org:2:1:"))
         assert done.text == done.before
 
     def test_a_failed_request_keeps_its_old_result_and_the_others_continue(self, run) -> None:
@@ -849,11 +840,11 @@ class TestErrors:
         done = run(dead + block("/json"))
         assert [outcome.state for outcome in done.outcomes] == ["failed", "done"]
         assert done.text.startswith(dead)
-        assert done.reasons()[0].startswith("notes.org:2:")
+        assert done.reasons[0].startswith("notes.org:2:")
 
     def test_a_position_in_an_indented_block_is_that_of_the_file(self, run) -> None:
         text = "  #+begin_src http\n  GET HOST/json\n  A: {{nope}}\n  #+end_src\n"
-        assert run(text).reasons()[0].startswith("notes.org:3:6:")
+        assert run(text).reasons[0].startswith("notes.org:3:6:")
 
     @pytest.mark.parametrize("line", ["run j.http", "run #login", "import j.http"])
     @pytest.mark.parametrize("request_line", ["", "\nGET HOST/json\n", "\n###\nGET HOST/json\n"])
@@ -862,14 +853,12 @@ class TestErrors:
     ) -> None:
         done = run(f"#+begin_src http\n{line}\n{request_line}#+end_src\n")
         reason = f"{line.split()[0]} has an effect only in request files: remove this line"
-        assert done.reasons() == [f"notes.org:2:1: {reason}"]
+        assert done.reasons == [f"notes.org:2:1: {reason}"]
         assert server.requests == []
 
     def test_a_reference_of_request_files_is_undefined_and_names_what_blocks_use(self, run) -> None:
         other = "#+begin_src http\nGET HOST/{{n.response.body.$.a}}\n#+end_src\n"
-        reason = run(f"#+NAME: n\n#+begin_src http\nGET HOST/json\n#+end_src\n\n{other}").reasons()[
-            0
-        ]
+        reason = run(f"#+NAME: n\n#+begin_src http\nGET HOST/json\n#+end_src\n\n{other}").reasons[0]
         assert reason.endswith(
             "the variable n.response.body.$.a is not defined; in Org documents, :var value=n "
             "defines {{value}} as the result of the block named n"
@@ -877,14 +866,14 @@ class TestErrors:
 
     def test_a_block_with_nothing_but_an_import_has_no_request(self, run) -> None:
         done = run("#+begin_src http\n# @import j.http\n#+end_src\n")
-        assert "no request found" in done.reasons()[0]
+        assert "no request found" in done.reasons[0]
 
     def test_what_stands_open_above_is_not_closed_by_a_result(self, run) -> None:
         done = run(f"#+begin_example\n\n{block('/orgish')}")
         assert done.text == done.before
         assert (
             "the last line of this result would close the block or drawer that starts on line 1:"
-            in done.reasons()[0]
+            in done.reasons[0]
         )
 
     @pytest.mark.parametrize(
@@ -931,7 +920,7 @@ class TestHostileDocuments:
         done = run(text + block("/token"))
         assert done.text.endswith("\n#+RESULTS:\nt0ken\n")
         if reason is not None:
-            assert reason in done.reasons()[0]
+            assert reason in done.reasons[0]
 
     def test_noweb_that_doubles_without_growing_ends(self, run) -> None:
         links = [
@@ -940,19 +929,19 @@ class TestHostileDocuments:
         ]
         last = "#+name: a40\n#+begin_src sh\n\n#+end_src\n"
         done = run("".join(links) + last + block("/json", ":noweb yes", "", "<<a0>>"))
-        assert done.reasons() == []
+        assert done.reasons == []
 
     def test_noweb_that_repeats_a_long_prefix_is_refused_before_it_is_built(self, run) -> None:
         many = "#+name: a\n#+begin_src sh\n" + "x\n" * 20_000 + "#+end_src\n"
         done = run(many + block("/json", ":noweb yes", "", "y" * 200_000 + "<<a>>"))
-        assert "the block is longer than" in done.reasons()[0]
+        assert "the block is longer than" in done.reasons[0]
 
     def test_variables_that_grow_in_many_headers_are_refused(self, run) -> None:
         values = [":a0 = " + "x" * 1000, *(f":a{i + 1} = {f':a{i} ' * 10}" for i in range(4))]
         headers = [f"X-{i}: :a4" for i in range(300)]
         text = "\n".join([*values, "GET HOST/json", *headers])
         done = run(f"#+begin_src http\n{text}\n#+end_src\n")
-        assert "the values of the variables exceed 64 MiB in total" in done.reasons()[0]
+        assert "the values of the variables exceed 64 MiB in total" in done.reasons[0]
 
     @pytest.mark.parametrize("use", [":var t=login", ":var t=login()", "<<login()>>"])
     def test_a_secret_in_a_response_is_sent_on_and_shown_as_asterisks(
@@ -963,7 +952,7 @@ class TestHostileDocuments:
         use, target = ("", use) if use[0] == "<" else (use, ":t")
         second = block("/echo", f":noweb yes {use}", "", target).replace("GET", "POST")
         done = run(login + second)
-        assert done.reasons() == []
+        assert done.reasons == []
         assert b"/line?xs3cret-value" in server.requests[1]
         assert "s3cret-value" not in done.text
         assert "x***" in done.text
@@ -989,7 +978,7 @@ class TestOrder:
             + block("/line?last")
         )
         done = run(text)
-        assert done.reasons() == []
+        assert done.reasons == []
         paths = [request.split(b" ")[1] for request in server.requests]
         assert paths == [
             b"/token",
@@ -1028,13 +1017,11 @@ class TestRequestFiles:
     def test_what_is_wrong_between_requests_is_reported_and_the_others_continue(self, run) -> None:
         done = run("GET HOST/json\n\n###\n:a = <<\nnever ends\n", plain=True)
         assert [outcome.state for outcome in done.outcomes] == ["failed", "done"]
-        assert done.reasons()[0].startswith("notes.org:4:6: this << is never closed: ")
+        assert done.reasons[0].startswith("notes.org:4:6: this << is never closed: ")
 
     def test_a_file_without_a_request_says_so(self, run) -> None:
-        assert (
-            run("# text\n", plain=True).reasons()[0].startswith("notes.org:1:1: no request found")
-        )
-        reason = run("text\n", plain=True).reasons()[0]
+        assert run("# text\n", plain=True).reasons[0].startswith("notes.org:1:1: no request found")
+        reason = run("text\n", plain=True).reasons[0]
         assert reason.startswith("notes.org:1:1: unexpected line: expected")
 
     @pytest.mark.parametrize("options", [{"lines": (99,)}, {"names": ("x",)}])
@@ -1079,5 +1066,5 @@ class TestTwice:
         for path, line, name, after in pieces:
             text += block(path, line, name="" if name in seen else name) + after
             seen.add(name)
-        once = Evaluated(server, tmp_path, text).text
-        assert Evaluated(server, tmp_path, once).text == once
+        once = EvaluatedOrg(server, tmp_path, text).text
+        assert EvaluatedOrg(server, tmp_path, once).text == once

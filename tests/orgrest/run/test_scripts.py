@@ -12,16 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from components import needs_engine
+from evaluated import Evaluated
 from servers import RawServer, response
 
-from orgrest import classes
 from orgrest.commands.main import main
-from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
-from orgrest.run.outcomes import Outcome
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     import socket
@@ -42,21 +37,13 @@ def recorder() -> Iterator[RawServer]:
         yield running
 
 
-class Ran:
+class Ran(Evaluated):
     """The outcomes of a request file, and the received requests: method, path, headers, body."""
 
     def __init__(self, server: RawServer, folder: Path, text: str, **options: Any) -> None:
         server.requests.clear()
         inputs = Inputs(directory=folder, **options.pop("inputs", {}))
-        with Client() as client:
-            run = Run(
-                text.replace("HOST", server.url),
-                file="a.http",
-                settings=classes.evolve(Settings(**options), inputs=inputs),
-                services=Services(client=client),
-                plain=True,
-            )
-            self.outcomes: list[Outcome] = list(run.outcomes())
+        super().__init__(text, inputs, url=server.url, **options)
         self.raw = list(server.requests)
 
     @property
@@ -72,16 +59,8 @@ class Ran:
         return self.raw[index].decode().partition("\r\n\r\n")[2]
 
     @property
-    def reasons(self) -> list[str]:
-        return [str(outcome.reason) for outcome in self.outcomes if outcome.reason is not None]
-
-    @property
-    def states(self) -> list[str]:
-        return [outcome.state for outcome in self.outcomes]
-
-    @property
     def tests(self) -> list[tuple[str, bool]]:
-        return [(test.name, test.held) for outcome in self.outcomes for test in outcome.tests]
+        return [(test.name, test.held) for test in super().tests]
 
     @property
     def log(self) -> list[str]:

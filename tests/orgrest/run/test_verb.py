@@ -13,15 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from evaluated import Evaluated
 from servers import RawServer, response
 
-from orgrest import classes
-from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.run.outcomes import EvaluationError, Outcome
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     import socket
@@ -32,22 +28,9 @@ EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((DOCUMENTS / "expected.js
 HOSTILE = "* Evil :verb:\nget https://evil.example\n#+end_src\n#+begin_src verb\nget /evil\n"
 
 
-def evaluate(
-    text: str, *, client: Client | None = None, folder: Path = DOCUMENTS, **options: Any
-) -> tuple[Run, list[Outcome]]:
-    given = Settings(dry_run=client is None, **options)
-    inputs = Inputs(
-        directory=folder,
-        overrides={"token": "T"},
-        environ={"USER": "annabel"},
-    )
-    evaluation = Run(
-        text,
-        file="a.org",
-        settings=classes.evolve(given, inputs=inputs),
-        services=Services(client=client),
-    )
-    return evaluation, list(evaluation.outcomes())
+def evaluate(text: str, *, folder: Path = DOCUMENTS, **options: Any) -> Evaluated:
+    inputs = Inputs(directory=folder, overrides={"token": "T"}, environ={"USER": "annabel"})
+    return Evaluated(text, inputs, file="a.org", **options)
 
 
 def told(outcomes: list[Outcome]) -> list[dict[str, Any]]:
@@ -67,7 +50,7 @@ def told(outcomes: list[Outcome]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DOCUMENTS.glob("*.org")))
 def test_a_document_means_what_verb_reads_in_it(name: str) -> None:
-    _, outcomes = evaluate((DOCUMENTS / name).read_text())
+    outcomes = evaluate((DOCUMENTS / name).read_text(), dry_run=True).outcomes
     expected = [{k: v for k, v in one.items() if k != "by"} for one in EXPECTED[name]]
     assert told(outcomes) == expected
 
@@ -95,18 +78,12 @@ class Sent:
 
     def __init__(self, server: RawServer, text: str, **options: Any) -> None:
         before = len(server.requests)
-        with Client() as client:
-            evaluation, self.outcomes = evaluate(
-                text.replace("HOST", server.url), client=client, **options
-            )
-        self.text = evaluation.text.replace(server.url, "HOST")
-        self.notices = evaluation.plan.warnings
+        done = evaluate(text, url=server.url, **options)
+        self.text = done.text.replace(server.url, "HOST")
+        self.notices = done.plan.warnings
         lines = [raw.split(b"\r\n", 1)[0].decode() for raw in server.requests[before:]]
         self.lines = [line.removesuffix(" HTTP/1.1") for line in lines]
-        self.states = [outcome.state for outcome in self.outcomes]
-        self.reasons = [
-            str(outcome.reason) for outcome in self.outcomes if outcome.reason is not None
-        ]
+        self.outcomes, self.states, self.reasons = done.outcomes, done.states, done.reasons
 
 
 TREE = """* API :verb:
@@ -373,7 +350,7 @@ def test_thousands_of_headings_take_no_longer_each_than_a_few() -> None:
     """With quadratic costs, this would take minutes."""
     text = "* A :verb:\ntemplate https://a.example\n\n" + "body\n" * 1000
     text += "".join(f"** {n}\nget /{n}\n" for n in range(3000))
-    _, outcomes = evaluate(text)
+    outcomes = evaluate(text, dry_run=True).outcomes
     assert len(outcomes) == 3000
     assert outcomes[-1].exchanges[0].request.url == "https://a.example/2999"
 
@@ -383,7 +360,6 @@ def test_an_assertion_below_a_heading_is_checked_and_not_sent(server: RawServer)
         f"* A :verb:\npost {server.url}/a\n# ?? status == 200\n\nbody\n\n"
         "?? status == 500\n# ?? body exists\n"
     )
-    with Client() as client:
-        _, [outcome] = evaluate(text, client=client)
+    [outcome] = evaluate(text).outcomes
     assert [test.held for test in outcome.tests] == [True, False, True]
     assert server.requests[-1].endswith(b"\r\n\r\nbody\n")
