@@ -9,16 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from components import needs_engine
+from evaluated import Evaluated
 from imports import imported
 from servers import RawServer, response
 
 from orgrest.commands.main import program
 from orgrest.files import File
-from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 pytestmark = needs_engine
 BODY = {"n": 7, "s": "7", "t": True, "z": None, "f": 1.5, "list": [{"a": 'q"uo\\te'}], "o": {}}
@@ -45,18 +42,9 @@ def answer(connection: socket.socket, _: bytes) -> None:
 
 
 def verdicts(path: Path) -> list[bool]:
-    with Client() as client:
-        settings = Settings(Inputs(directory=path.parent))
-        run = Run(
-            File.read(path).text,
-            file=str(path),
-            settings=settings,
-            services=Services(client=client),
-            plain=True,
-        )
-        outcomes = list(run.outcomes())
-    assert not [outcome.reason for outcome in outcomes if outcome.reason]
-    return [test.held for outcome in outcomes for test in outcome.tests]
+    done = Evaluated(File.read(path).text, Inputs(directory=path.parent), file=str(path))
+    assert done.reasons == []
+    return [test.held for test in done.tests]
 
 
 @pytest.mark.parametrize("message", SAID)

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from editors import Editor
+from evaluated import Evaluated
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
@@ -21,13 +22,9 @@ from orgrest.editor.analysis import Analysis
 from orgrest.editor.formatting import formatted
 from orgrest.editor.regions import Kind
 from orgrest.files import File
-from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.model import Span
 from orgrest.org.text import apply
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 TESTS = Path(__file__).parents[1]
 FILES = sorted(
@@ -43,14 +40,8 @@ _TIMES = re.compile(r"\$\w*(?:time|date)|now", re.IGNORECASE)
 def planned(text: str, kind: Kind, directory: Path) -> list[Any]:
     """Return the requests of a document in a dry run, or their errors, in order."""
     inputs = Inputs(directory=directory, seed=1, environ={"HOME": "/nowhere"})
-    run = Run(
-        text,
-        file=f"notes.{kind}",
-        settings=Settings(inputs, dry_run=True),
-        plain=kind == "http",
-    )
     found: list[Any] = []
-    for outcome in run.outcomes():
+    for outcome in Evaluated(text, inputs, file=f"notes.{kind}", dry_run=True).outcomes:
         reason = outcome.reason
         found.append((outcome.state, outcome.name, None if reason is None else reason.code))
         for exchange in outcome.exchanges:
@@ -169,15 +160,8 @@ def test_a_server_gets_the_same_bytes_when_a_file_was_formatted(tmp_path: Path) 
     def sent(text: str, kind: Kind) -> list[bytes]:
         with RawServer(response(b"{}", "Content-Type: application/json")) as server:
             inputs = Inputs(directory=tmp_path, seed=1)
-            with Client() as client:
-                run = Run(
-                    text.replace("URL", server.url),
-                    file=f"notes.{kind}",
-                    settings=Settings(inputs),
-                    services=Services(client=client),
-                    plain=kind == "http",
-                )
-                assert [str(outcome.reason) for outcome in run.outcomes() if outcome.reason] == []
+            done = Evaluated(text.replace("URL", server.url), inputs, file=f"notes.{kind}")
+            assert done.reasons == []
             host = server.host.encode()
             return [request.replace(host, b"HOST") for request in server.requests]
 

@@ -7,14 +7,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from evaluated import Evaluated
 from servers import RawServer, response
 
-from orgrest import classes
-from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     import socket
@@ -49,15 +45,7 @@ def ask(server: RawServer, tmp_path: Path) -> Ask:
             path = tmp_path / name.replace("__", ".").replace("_", "-")
             path.write_text(content if isinstance(content, str) else json.dumps(content))
         inputs = Inputs(directory=tmp_path, environments=environments)
-        with Client() as client:
-            run = Run(
-                text.replace("HOST", server.url),
-                file="a.http",
-                settings=classes.evolve(Settings(), inputs=inputs),
-                services=Services(client=client),
-                plain=True,
-            )
-            outcomes = list(run.outcomes())
+        outcomes = Evaluated(text, inputs, url=server.url).outcomes
         return outcomes, [request.decode() for request in server.requests]
 
     return run
@@ -266,15 +254,9 @@ def test_half_characters_in_a_response_are_sent_as_javascript_sends_them(
     tmp_path: Path,
 ) -> None:
     body = rb'{"half": "\ud800", "low": "\udc80", "list": ["a\udfffb", {"\ud800": "\ud83d\ude00"}]}'
-    with RawServer(response(body, "Content-Type: application/json")) as server, Client() as client:
-        run = Run(
-            HALVES.replace("HOST", server.url),
-            file="a.http",
-            settings=classes.evolve(Settings(), inputs=Inputs(directory=tmp_path)),
-            services=Services(client=client),
-            plain=True,
-        )
-        assert [outcome.reason for outcome in run.outcomes()] == [None] * 6
+    with RawServer(response(body, "Content-Type: application/json")) as server:
+        done = Evaluated(HALVES, Inputs(directory=tmp_path), url=server.url)
+        assert (len(done.states), done.reasons) == (6, [])
         _, query, json_, form, first, second = [request.decode() for request in server.requests]
     assert query.startswith("GET /u?%EF%BF%BD HTTP/1.1\r\n")
     assert "X: \ufffd\r\n" in query
@@ -287,17 +269,13 @@ def test_half_characters_in_a_response_are_sent_as_javascript_sends_them(
 @pytest.mark.parametrize("mark", ["@xpath_ns", "# @xpath_ns", "//@xpath_ns"])
 def test_xpaths_use_the_declared_prefixes_of_namespaces(tmp_path: Path, mark: str) -> None:
     body = b"<b xmlns:n='http://example.com/book'><n:title>Harry</n:title></b>"
-    with RawServer(response(body, "Content-Type: text/xml")) as server, Client() as client:
-        run = Run(
-            f"@host = example.com\n{mark} book=http://{{{{host}}}}/book\nGET {server.url}/\n\n"
-            "?? xpath //book:title == Harry\n?? xpath //book:title == Sally\n"
-            "?? xpath //n:title == Harry\n\n###\n"
-            f"GET {server.url}/\n\n?? xpath //book:title == Harry\n",
-            file="a.http",
-            settings=classes.evolve(Settings(), inputs=Inputs(directory=tmp_path)),
-            services=Services(client=client),
-            plain=True,
-        )
-        first, second = run.outcomes()
+    text = (
+        f"@host = example.com\n{mark} book=http://{{{{host}}}}/book\nGET HOST/\n\n"
+        "?? xpath //book:title == Harry\n?? xpath //book:title == Sally\n"
+        "?? xpath //n:title == Harry\n\n###\n"
+        "GET HOST/\n\n?? xpath //book:title == Harry\n"
+    )
+    with RawServer(response(body, "Content-Type: text/xml")) as server:
+        first, second = Evaluated(text, Inputs(directory=tmp_path), url=server.url).outcomes
     assert [test.held for test in first.tests] == [True, False, True]
     assert [test.held for test in second.tests] == [False]

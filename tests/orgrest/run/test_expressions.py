@@ -11,23 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from components import needs_engine
+from evaluated import Evaluated
 from servers import RawServer, response
 
-from orgrest import classes
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.names import Names
 from orgrest.http import scripts
-from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
 from orgrest.installing import install_command
 from orgrest.org.text import apply
 from orgrest.rendering.masking import mask
 from orgrest.run.outcomes import Outcome
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     import socket
@@ -49,19 +45,10 @@ def server() -> Iterator[RawServer]:
 
 def outcomes(
     folder: Path, text: str, inputs: Inputs | None = None, **options: Any
-) -> Iterator[Outcome]:
-    """Evaluate a file's requests. Without a server, this is a dry run."""
-    given = Settings(**{"dry_run": True, **options})
-    inputs = inputs or Inputs(directory=folder)
-    with Client() as client:
-        evaluation = Run(
-            text,
-            file="a.http",
-            settings=classes.evolve(given, inputs=inputs),
-            services=Services(client=client),
-            plain=True,
-        )
-        yield from evaluation.outcomes()
+) -> list[Outcome]:
+    """Evaluate a file's requests, by default in a dry run."""
+    options = {"dry_run": True, **options}
+    return Evaluated(text, inputs or Inputs(directory=folder), **options).outcomes
 
 
 def url(outcome: Outcome) -> str:
@@ -119,7 +106,7 @@ def test_expressions_are_computed_as_httpyac_does(tmp_path: Path) -> None:
         "flag ? 1 : null": "null",
     }
     lines = [f"GET http://h/\n\n{{{{{code}}}}}" for code in computed]
-    found = list(outcomes(tmp_path, VARIABLES + "\n###\n".join(lines)))
+    found = outcomes(tmp_path, VARIABLES + "\n###\n".join(lines))
     assert len(found) == len(computed)
     for (code, expected), one in zip(computed.items(), found, strict=True):
         if expected is None:
@@ -177,7 +164,7 @@ def test_responses_are_known_as_httpyac_names_them(tmp_path: Path, server: RawSe
         "{{loginResponse.statusCode}}\n###\n"
         "@got = {{login.id + 1}}\nGET HOST/{{got + 1}}/{{login.token}}/{{login.token.slice(1)}}\n"
     ).replace("HOST", server.url)
-    found = list(outcomes(tmp_path, text, dry_run=False))
+    found = outcomes(tmp_path, text, dry_run=False)
     assert [one.reason for one in found] == [None] * 3
     sent = [request.split(b" ", 2)[1].decode() for request in server.requests]
     assert sent == ["/login", "/41/42/411/1,2/9/200", "/43/tok/ok"]

@@ -6,8 +6,8 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
+from evaluated import Evaluated
 
-from orgrest import classes
 from orgrest.http.values import Inputs
 from orgrest.org.argument_syntax import parse, value
 from orgrest.org.arguments import Inherited, of_block
@@ -15,8 +15,6 @@ from orgrest.org.document import OrgDocument
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import closes, place
 from orgrest.rendering import layout
-from orgrest.run.run import Run
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,14 +24,7 @@ N = 100_000
 
 def outcomes(text: str, folder: Path) -> list[str]:
     """Return the errors of a dry run."""
-    inputs = Inputs(directory=folder)
-    options = Settings(dry_run=True)
-    evaluation = Run(
-        text,
-        file="x.org",
-        settings=classes.evolve(options, inputs=inputs),
-    )
-    return [str(outcome.reason) for outcome in evaluation.outcomes() if outcome.reason]
+    return Evaluated(text, Inputs(directory=folder), file="x.org", dry_run=True).reasons
 
 
 @pytest.mark.parametrize(

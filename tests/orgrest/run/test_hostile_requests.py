@@ -6,44 +6,35 @@ import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
+from evaluated import Evaluated
 
 from orgrest.http.values import Inputs
-from orgrest.run.outcomes import Outcome
-from orgrest.run.run import Run
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def evaluated(text: str, folder: Path, *environments: str) -> list[Outcome]:
-    evaluation = Run(
-        text,
-        file="a.http",
-        settings=Settings(Inputs(directory=folder, environments=environments), dry_run=True),
-        plain=True,
-    )
-    return list(evaluation.outcomes())
+def evaluated(text: str, folder: Path, *environments: str) -> Evaluated:
+    inputs = Inputs(directory=folder, environments=environments)
+    return Evaluated(text, inputs, dry_run=True)
 
 
 def reasons(text: str, folder: Path, *environments: str) -> list[str]:
-    return [
-        str(outcome.reason) for outcome in evaluated(text, folder, *environments) if outcome.reason
-    ]
+    return evaluated(text, folder, *environments).reasons
 
 
 def test_files_that_import_each_other_in_circles_are_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.http").write_text("# @import b.http\nGET http://example.org/a\n")
     (tmp_path / "b.http").write_text("# @import a.http\n# @import b.http\n@b = 1\n")
     text = "# @import a.http\n# @import b.http\nGET http://example.org/{{b}}\n"
-    (outcome,) = evaluated(text, tmp_path)
+    (outcome,) = evaluated(text, tmp_path).outcomes
     assert outcome.exchanges[0].request.url == "http://example.org/1"
 
 
 def test_files_that_run_each_other_in_circles_come_to_an_end(tmp_path: Path) -> None:
     (tmp_path / "b.http").write_text("run c.http\nGET http://example.org/b\n")
     (tmp_path / "c.http").write_text("run b.http\nGET http://example.org/c\n")
-    found = list(evaluated("run b.http\n", tmp_path))
+    found = evaluated("run b.http\n", tmp_path).outcomes
     urls = [one.exchanges[0].request.url for one in found if one.reason is None]
     assert urls == ["http://example.org/c", "http://example.org/b"]
     (reason,) = [one.reason for one in found if one.reason is not None]
@@ -53,7 +44,7 @@ def test_files_that_run_each_other_in_circles_come_to_an_end(tmp_path: Path) -> 
 def test_a_file_that_includes_itself_is_sent_once_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "body").write_text("<@ body\n{{a}}")
     text = "@a = <@ body\nPOST http://example.org/\n\n<@ ./body\n"
-    (outcome,) = evaluated(text, tmp_path)
+    (outcome,) = evaluated(text, tmp_path).outcomes
     assert outcome.exchanges[0].request.body == b"<@ body\n<@ body"
 
 
@@ -84,7 +75,7 @@ def test_very_many_variables_that_are_all_used_cost_no_more_than_they_are(tmp_pa
     names = "".join(f"@v{index} = {{{{v0}}}}\n" for index in range(1, count))
     uses = "".join(f"{{{{v{index}}}}}" for index in range(count))
     text = f"@v0 = x\n{names}POST http://example.org/\n\n{uses}\n"
-    (outcome,) = evaluated(text, tmp_path)
+    (outcome,) = evaluated(text, tmp_path).outcomes
     assert outcome.exchanges[0].request.body == b"x" * count
 
 

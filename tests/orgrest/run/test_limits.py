@@ -8,6 +8,7 @@ import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
+from evaluated import Evaluated
 from servers import RawServer, by_path, response
 
 from orgrest.editor import babel
@@ -57,18 +58,13 @@ def run(
 
     At most `read` bytes of a body are read.
     """
-    with Client(limit=read) as client:
-        evaluation = Run(
-            text.replace("HOST", server.url),
-            file="notes.org",
-            settings=Settings(Inputs(directory=folder), **options),
-            services=Services(client=client),
-        )  # type: ignore[arg-type]  # options of several types
-        outcomes = list(evaluation.outcomes())
-        for outcome in outcomes:
-            for path, content in outcome.files:
-                path.write_bytes(content)
-        return evaluation.text, outcomes
+    inputs = Inputs(directory=folder)
+    client = Client(limit=read)
+    done = Evaluated(text, inputs, file="notes.org", url=server.url, client=client, **options)
+    for outcome in done.outcomes:
+        for path, content in outcome.files:
+            path.write_bytes(content)
+    return done.text, done.outcomes
 
 
 def block(path: str, arguments: str = "", name: str = "long") -> str:
@@ -237,16 +233,8 @@ def test_after_a_run_its_responses_are_not_kept_until_the_collector_runs(
     server: RawServer, tmp_path: Path, text: str, plain: bool
 ) -> None:
     def evaluate(text: str) -> list[str]:
-        with Client() as client:
-            inputs = Inputs(directory=tmp_path)
-            evaluation = Run(
-                text.replace("HOST", server.url),
-                file="notes",
-                settings=Settings(inputs),
-                services=Services(client=client),
-                plain=plain,
-            )
-            return [outcome.state for outcome in evaluation.outcomes()]
+        inputs = Inputs(directory=tmp_path)
+        return Evaluated(text, inputs, file="notes", url=server.url, plain=plain).states
 
     evaluate(text.replace("ascii", "lines"))  # what is loaded once does not count
     gc.collect()

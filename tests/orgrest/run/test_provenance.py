@@ -16,13 +16,10 @@ from urllib.parse import quote
 
 import pytest
 from components import needs_engine
+from evaluated import Evaluated
 from servers import RawServer, response
 
-from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,18 +89,10 @@ def leaked(text: str, folder: Path) -> tuple[list[bytes], list[str]]:
             place = f"Location: {evil.url}{path}"
             connection.sendall(response(b"", place, status="307 Temporary Redirect"))
 
-        with RawServer(answer) as good, Client() as client:
+        with RawServer(answer) as good:
             environ = {"SECRET": SECRET, "LINES": LINES, "WORD": WORD}
-            run = Run(
-                (HEAD + text).replace("HOST", good.url),
-                file="a.http",
-                settings=Settings(Inputs(directory=folder, environ=environ)),
-                services=Services(client=client),
-                plain=True,
-            )
-            reasons = [
-                str(outcome.reason) for outcome in run.outcomes() if outcome.reason is not None
-            ]
+            inputs = Inputs(directory=folder, environ=environ)
+            reasons = Evaluated(HEAD + text, inputs, url=good.url).reasons
         assert good.requests
         sent = b"".join(evil.requests)
     return [
@@ -130,15 +119,9 @@ def test_what_holds_no_secret_follows(tmp_path: Path) -> None:
     text = "{{\nrequest.body = 'of a script'\n}}\nPOST HOST/\n\nx\n"
     with RawServer(response(b"{}")) as other:
         moved = response(b"", f"Location: {other.url}/", status="307 Temporary Redirect")
-        with RawServer(moved) as good, Client() as client:
-            run = Run(
-                text.replace("HOST", good.url),
-                file="a.http",
-                settings=Settings(Inputs(directory=tmp_path)),
-                services=Services(client=client),
-                plain=True,
-            )
-            assert [outcome.reason for outcome in run.outcomes()] == [None]
+        with RawServer(moved) as good:
+            done = Evaluated(text, Inputs(directory=tmp_path), url=good.url)
+            assert (len(done.states), done.reasons) == (1, [])
         assert other.requests[0].endswith(b"of a script")
 
 

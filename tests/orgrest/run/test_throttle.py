@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from evaluated import Evaluated
 from hypothesis import given
 from hypothesis import strategies as st
 from servers import RawServer, response
@@ -50,22 +51,15 @@ def test_no_more_are_sent_in_a_time_than_is_allowed(
 
 def test_slots_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    with RawServer(response(b"{}")) as server, Client() as client:
+    with RawServer(response(b"{}")) as server:
+        client = Client()
         monkeypatch.setattr(client.budget, "wait", waits.append)
         slots = ("a", "b", "a")
         text = "".join(
-            f"### {n}\n# @ratelimit slot {slot} minIdleTime 100000\nGET {server.url}\n"
+            f"### {n}\n# @ratelimit slot {slot} minIdleTime 100000\nGET HOST\n"
             for n, slot in enumerate(slots)
         )
-        list(
-            Run(
-                text,
-                file="x.http",
-                settings=Settings(),
-                services=Services(client=client),
-                plain=True,
-            ).outcomes()
-        )
+        Evaluated(text, url=server.url, client=client)
     assert [wait > 90 for wait in waits if wait] == [True]
     assert len(server.requests) == 3
 
@@ -90,17 +84,12 @@ def test_what_says_no_limit_is_an_error(text: str) -> None:
 
 def test_requests_of_a_file_are_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    with RawServer(response(b"{}")) as server, Client() as client:
+    with RawServer(response(b"{}")) as server:
+        client = Client()
         monkeypatch.setattr(client.budget, "wait", waits.append)
-        one = f"# @ratelimit minIdleTime 600000\nGET {server.url}/\n"
-        run = Run(
-            "###\n".join([one] * 3),
-            file="a.http",
-            settings=Settings(),
-            services=Services(client=client),
-            plain=True,
-        )
-        assert [outcome.reason for outcome in run.outcomes()] == [None] * 3
+        one = "# @ratelimit minIdleTime 600000\nGET HOST/\n"
+        done = Evaluated("###\n".join([one] * 3), url=server.url, client=client)
+    assert (len(done.states), done.reasons) == (3, [])
     # The first goes at once, the others ten minutes after it, and twenty.
     assert [round(wait / 600) for wait in waits if wait] == [1, 2]
 
@@ -186,14 +175,7 @@ def test_the_limit_applies_when_the_request_is_sent(monkeypatch: pytest.MonkeyPa
 
 def test_a_wait_that_is_too_long_is_reported_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "# @ratelimit minIdleTime 4000000\nGET http://localhost:1/\n"
-    with Client() as client:
-        monkeypatch.setattr(client.budget, "wait", lambda _: None)
-        run = Run(
-            f"{text}\n###\n{text}",
-            file="a.http",
-            settings=Settings(),
-            services=Services(client=client),
-            plain=True,
-        )
-        [_, outcome] = run.outcomes()
+    client = Client()
+    monkeypatch.setattr(client.budget, "wait", lambda _: None)
+    [_, outcome] = Evaluated(f"{text}\n###\n{text}", client=client).outcomes
     assert str(outcome.reason).startswith("a.http:5:1: @ratelimit can make a run wait for at most")

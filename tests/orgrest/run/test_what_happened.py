@@ -24,6 +24,7 @@ from xml.etree import ElementTree
 
 import pytest
 from components import needs_engine
+from evaluated import Evaluated
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, response
@@ -38,13 +39,12 @@ from orgrest.reports import har, html, junit, tap
 from orgrest.run.control import Control
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import Choice
-from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import RetryPolicy, Settings
 from orgrest.run.suite import unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 NAMES = ("a", "b", "c")
 CAPTURES = ("c0", "c1")
@@ -459,17 +459,8 @@ def ran(path: Path) -> list[dict[str, Any]]:
     return sorted(records, key=lambda one: one["order"])
 
 
-def evaluated(path: Path, text: str, **options: Any) -> Iterator[Any]:
-    given_ = Settings(**options)
-    with Client() as client:
-        evaluation = Run(
-            text,
-            file=str(path),
-            settings=classes.evolve(given_, inputs=Inputs(directory=path.parent)),
-            services=Services(client=None if given_.dry_run else client),
-            plain=path.suffix == ".http",
-        )
-        yield from evaluation.outcomes()
+def evaluated(path: Path, text: str, **options: Any) -> list[Any]:
+    return Evaluated(text, Inputs(directory=path.parent), file=str(path), **options).outcomes
 
 
 def attempts(record: dict[str, Any]) -> list[dict[str, Any]]:

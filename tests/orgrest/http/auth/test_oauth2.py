@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 import pytest
+from evaluated import Evaluated
 from servers import RawServer, response
 
-from orgrest import classes
 from orgrest.http.auth import oauth2
 from orgrest.http.auth.tokens import Steps, Tokens
 from orgrest.http.parsing import request_file
@@ -18,9 +18,6 @@ from orgrest.http.transport.client import Client
 from orgrest.http.values import Context, Inputs
 from orgrest.http.values.expansion import check
 from orgrest.run.outcomes import Outcome
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     import socket
@@ -88,22 +85,8 @@ def run(
     environments: tuple[str, ...] = (),
     **options: Any,
 ) -> list[Outcome]:
-    given = Settings(**options)
-    with Client() as client:
-        evaluation = Run(
-            text.replace("HOST", provider.server.url),
-            file="a.http",
-            settings=classes.evolve(
-                given,
-                inputs=Inputs(
-                    directory=folder,
-                    environments=environments,
-                ),
-            ),
-            services=Services(client=client),
-            plain=True,
-        )
-        return list(evaluation.outcomes())
+    inputs = Inputs(directory=folder, environments=environments)
+    return Evaluated(text, inputs, url=provider.server.url, **options).outcomes
 
 
 def asking(value: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import trustme
+from evaluated import Evaluated
 from exchanges import tls_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,9 +24,6 @@ from orgrest.http.transport.websocket import messages
 from orgrest.http.values import Context, Inputs, expand
 from orgrest.model import ExpansionError, Request, TransportError
 from orgrest.run.outcomes import Outcome
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,15 +66,8 @@ def talker() -> Iterator[Talker]:
 def run(
     text: str, folder: Path, on_message: Callable[[str], None] | None = None, **options: Any
 ) -> Outcome:
-    with Client() as client:
-        evaluation = Run(
-            text,
-            file="a.http",
-            settings=Settings(Inputs(directory=folder), **options),
-            services=Services(client=client, on_message=on_message),
-            plain=True,
-        )
-        [outcome] = evaluation.outcomes()
+    services = {"on_message": on_message}
+    [outcome] = Evaluated(text, Inputs(directory=folder), services=services, **options).outcomes
     return outcome
 
 
