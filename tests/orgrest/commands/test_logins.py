@@ -16,17 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import login_browser
 import pytest
+from evaluated import Evaluated
 from login_browser import Browser as Client
 from oauth_provider import Provider
 
-from orgrest.http.transport.client import Client as Sending
 from orgrest.http.values import Inputs
 from orgrest.model import OrgrestError
 from orgrest.run.login_store import LoginStore
 from orgrest.run.logins import Logins, Person
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -176,14 +173,10 @@ def test_without_a_terminal_no_browser_is_opened(
 def sign_in(provider: Provider, home: Path, messages: list[str] | None = None) -> None:
     """Sign in for a.http, in this process, with the user's logins."""
     browser = Client()
-    settings = Settings(Inputs(directory=home))
     person = Person(lambda _: True, (messages if messages is not None else []).append, browser.open)
-    with Sending() as client:
-        text = (home / "a.http").read_text()
-        services = Services(client=client, person=person, logins=Logins())
-        run = Run(text, file="a.http", settings=settings, services=services, plain=True)
-        [outcome] = run.outcomes()
-    assert outcome.reason is None
+    services = {"person": person, "logins": Logins()}
+    done = Evaluated((home / "a.http").read_text(), Inputs(directory=home), services=services)
+    assert (done.states, done.reasons) == (["done"], [])
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from components import needs
+from evaluated import Evaluated
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, closing, httpbin, redirect, response
@@ -33,9 +34,6 @@ from orgrest.model import (
     Request,
     Source,
 )
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 
 def written(command: str, bodies: str | None = None) -> Written:
@@ -96,12 +94,8 @@ def cookies_sent(sent: bytes) -> tuple[bytes, list[bytes]]:
 
 def run_document(text: str, folder: Path) -> None:
     """Send the requests of a request file."""
-    with Client() as client:
-        settings = Settings(Inputs(directory=folder, environ=os.environ))
-        services = Services(client=client)
-        run = Run(text, file="a.http", settings=settings, services=services, plain=True)
-        for outcome in run.outcomes():
-            assert outcome.reason is None, outcome.reason
+    inputs = Inputs(directory=folder, environ=os.environ)
+    assert Evaluated(text, inputs).reasons == []
 
 
 def without_boundary(sent: bytes) -> tuple[bytes, bytes]:

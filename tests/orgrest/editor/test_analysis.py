@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from evaluated import Evaluated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orgrest import classes
 from orgrest.commands import demo
 from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
@@ -25,8 +25,6 @@ from orgrest.http import values
 from orgrest.http.parsing.request_file import is_restclient
 from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.text import apply
-from orgrest.run.run import Run
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from orgrest.editor.regions import Kind
@@ -341,13 +339,8 @@ def test_only_blocks_that_are_evaluated_are_judged() -> None:
     ]
     calls = "* COMMENT\n#+CALL: nowhere()\n"
     for text in ("".join(blocks), "".join(b for b in blocks if "src restclient" not in b)):
-        options = Settings(dry_run=True)
-        evaluation = Run(
-            text,
-            file="x",
-            settings=classes.evolve(options, inputs=values.Inputs()),
-        )
-        sent = [outcome.line for outcome in evaluation.outcomes()]
+        done = Evaluated(text, file="x.org", dry_run=True)
+        sent = [outcome.line for outcome in done.outcomes]
         assert sent
         found = diagnostics(text + calls, "org")
         others = {one for one in found if "ignored in a restclient document" in one.message}

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from evaluated import Evaluated
 from servers import RawServer, by_path, response
 
 from orgrest.editor.analysis import Analysis
@@ -18,11 +19,7 @@ from orgrest.editor.hover import hover
 from orgrest.editor.names import Names
 from orgrest.editor.outline import tokens
 from orgrest.http.assertions import OPERATORS, SUBJECTS
-from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,17 +140,11 @@ class Sending:
 
     def send(self) -> None:
         sent = Sent(self.analysis(self.text))
-        with Client() as client:
-            evaluation = Run(
-                self.text,
-                file="a",
-                settings=Settings(Inputs(directory=self.folder, secrets=["hunter2-hunter2"])),
-                services=Services(client=client),
-                plain=self.kind == "http",
-            )
-            for outcome in evaluation.outcomes():
-                self.last.keep(sent, outcome)
-        self.text = evaluation.text
+        inputs = Inputs(directory=self.folder, secrets=["hunter2-hunter2"])
+        done = Evaluated(self.text, inputs, file="a", plain=self.kind == "http")
+        for outcome in done.outcomes:
+            self.last.keep(sent, outcome)
+        self.text = done.text
 
     def analysis(self, text: str) -> Analysis:
         return Analysis(text, self.kind, partial(Inputs, directory=self.folder))

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluated import Evaluated
 
 from orgrest.http.values import Inputs
-from orgrest.run.run import Run
-from orgrest.run.settings import Settings
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((CORPUS / "expected.json").read_text("utf-8"))
@@ -33,14 +32,11 @@ def sent(file: Path, variables: dict[str, str], environments: list[str]) -> list
         environments=environments,
         seed=1,
     )
-    evaluation = Run(
-        file.read_bytes().decode(),
-        file=file.name,
-        settings=Settings(inputs, dry_run=True, allow_write=(file.parent,)),
-        plain=True,
-    )
+    text, allowed = file.read_bytes().decode(), (file.parent,)
     found: list[dict[str, Any]] = []
-    for outcome in evaluation.outcomes():
+    for outcome in Evaluated(
+        text, inputs, file=file.name, plain=True, dry_run=True, allow_write=allowed
+    ).outcomes:
         if outcome.state == "skipped":
             found.append({"skipped": True})
         elif outcome.reason is not None:

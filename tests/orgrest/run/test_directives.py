@@ -5,13 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
+from evaluated import Evaluated
 from servers import RawServer, response
 
-from orgrest.http.transport.client import Client
 from orgrest.run.directives import ACTING
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 
 @pytest.mark.parametrize("name", ACTING)
@@ -23,11 +20,9 @@ def test_a_directive_that_acts_has_a_module_that_does_it(name: str) -> None:
 
 def test_a_request_that_is_declined_is_not_sent_and_the_next_one_is() -> None:
     text = "# @note really?\nGET HOST/a\n###\nGET HOST/b\n"
-    with RawServer(response(b"{}")) as server, Client() as client:
-        services = Services(client=client, ask=lambda _: False)
-        text = text.replace("HOST", server.url)
-        run = Run(text, file="a.http", settings=Settings(), services=services, plain=True)
-        assert [outcome.state for outcome in run.outcomes()] == ["skipped", "done"]
-        dry = Run(text, file="a.http", settings=Settings(dry_run=True), plain=True)
-        assert [len(outcome.exchanges) for outcome in dry.outcomes()] == [1, 1]
+    with RawServer(response(b"{}")) as server:
+        done = Evaluated(text, url=server.url, services={"ask": lambda _: False})
+        assert done.states == ["skipped", "done"]
+        dry = Evaluated(text, url=server.url, dry_run=True)
+        assert [len(outcome.exchanges) for outcome in dry.outcomes] == [1, 1]
     assert [request.split(b" ", 2)[1] for request in server.requests] == [b"/b"]

@@ -6,11 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from evaluated import Evaluated
 
 from orgrest.files import File
 from orgrest.http.values import Inputs
-from orgrest.run.run import Run
-from orgrest.run.settings import Settings
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "orgrest"
 
@@ -19,13 +18,10 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "orgrest"
 def test_every_request_of_an_example_is_complete(name: str, tmp_path: Path) -> None:
     (tmp_path / "report.csv").write_text("a,b\n")
     environ = {**os.environ, "GITHUB_TOKEN": "token", "SHOP_PASSWORD": "password"}
-    evaluation = Run(
-        File.read(EXAMPLES / name).text,
-        file=name,
-        settings=Settings(Inputs(directory=tmp_path, environ=environ), dry_run=True),
-    )
-    assert len(evaluation.plan.steps) >= 5
-    outcomes = list(evaluation.outcomes())
+    inputs = Inputs(directory=tmp_path, environ=environ)
+    done = Evaluated(File.read(EXAMPLES / name).text, inputs, file=name, dry_run=True)
+    assert len(done.plan.steps) >= 5
+    outcomes = done.outcomes
     assert [str(outcome.reason) for outcome in outcomes if outcome.state == "failed"] == []
     sent = [exchange.request.url for outcome in outcomes for exchange in outcome.exchanges]
     assert all(url.startswith("http") for url in sent)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
+from evaluated import Evaluated
 from login_browser import Browser, callback
 from oauth_provider import PASSWORD, SECRET, USER, Provider
 from servers import RawServer, response
@@ -24,9 +25,6 @@ from orgrest.http.transport.limits import Budget
 from orgrest.http.values import Inputs
 from orgrest.run.login_store import LoginStore
 from orgrest.run.logins import Logins, Person
-from orgrest.run.run import Run
-from orgrest.run.services import Services
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,11 +104,10 @@ class Documents:
         text = (settings + "\n" + text).replace("{url}", self.provider.url)
         (self.folder / name).write_text(text)
         person = None if someone is None else someone.person
-        given = Settings(Inputs(directory=self.folder, environments=environments), **options)
-        with client or Client() as sending:
-            services = Services(client=sending, person=person, logins=self.logins)
-            run = Run(text, file=name, settings=given, services=services, plain=True)
-            return list(run.outcomes())
+        inputs = Inputs(directory=self.folder, environments=environments)
+        services = {"person": person, "logins": self.logins}
+        done = Evaluated(text, inputs, file=name, client=client, services=services, **options)
+        return done.outcomes
 
 
 @pytest.fixture

@@ -18,8 +18,6 @@ from orgrest.http.transport.limits import BODY_LIMIT
 from orgrest.http.values import Inputs
 from orgrest.run import directives
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.run import Run
-from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     import socket
@@ -360,7 +358,7 @@ def test_a_directive_that_is_invalid_is_an_error_in_its_line(
 
 def test_a_dry_run_checks_the_timeout_of_a_block() -> None:
     text = "#+begin_src restclient :timeout soon\nGET http://h/\n#+end_src\n"
-    [outcome] = Run(text, file="a.org", settings=Settings(dry_run=True)).outcomes()
+    [outcome] = Evaluated(text, file="a.org", dry_run=True).outcomes
     assert ":timeout must be a number of seconds, found soon" in str(outcome.reason)
 
 
