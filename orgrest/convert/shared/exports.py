@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from orgrest import classes
 from orgrest.convert.shared.model import Note
+from orgrest.http.auth.basic import PasswordCredentials
 from orgrest.http.syntax import Assertion
-from orgrest.model import Credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -36,19 +36,11 @@ class Variable:
 
 
 @classes.frozen
-class Basic(Credentials):
+class Basic(PasswordCredentials):
     """A user name and password for Basic authentication (RFC 7617).
 
     They are not encoded, because they may contain references to variables.
     """
-
-    user: str
-    password: str = classes.field(repr=False)
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The secrets in these credentials: only the password."""
-        return (self.password,)
 
     def flow(
         self, request: Request, _host: str, _target: str

@@ -6,13 +6,27 @@ from binascii import Error as NotBase64
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
-from orgrest.model import OrgrestError, to_bytes
+from orgrest import classes
+from orgrest.model import Credentials, OrgrestError, to_bytes
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from orgrest.http.auth import DocumentLookups
 
 _PLACEHOLDER = compiled(r"\{\{.*?\}\}")
+
+
+@classes.frozen
+class PasswordCredentials(Credentials):
+    """A user name and a password, with which a request is authenticated when it is sent."""
+
+    user: str
+    password: str = classes.field(repr=False)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The values that must not be shown: the password."""
+        return (self.password,)
 
 
 def basic(pair: bytes, scheme: str = "Basic") -> str:

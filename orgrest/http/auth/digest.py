@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from orgrest import classes
-from orgrest.http.auth.basic import pair
+from orgrest.http.auth.basic import PasswordCredentials, pair
 from orgrest.model import (
-    Credentials,
     OrgrestError,
     TransportError,
     find_headers,
@@ -38,16 +37,8 @@ _HASHES = {"MD5": "md5", "SHA-256": "sha256"}
 
 
 @classes.frozen
-class DigestCredentials(Credentials):
+class DigestCredentials(PasswordCredentials):
     """The credentials for answering a server's Digest challenge."""
-
-    user: str
-    password: str = classes.field(repr=False)
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The values that must not be shown: the password."""
-        return (self.password,)
 
     def flow(
         self, request: Request, _host: str, target: str

@@ -13,9 +13,9 @@ from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.http.auth.basic import pair
+from orgrest.http.auth.basic import PasswordCredentials, pair
 from orgrest.installing import install_command
-from orgrest.model import Credentials, OrgrestError, TransportError, find_headers
+from orgrest.model import OrgrestError, TransportError, find_headers
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -32,19 +32,12 @@ _AS_SENT = compiled(r"(?:TlRMTVNTUA|YI|oY|oX)[A-Za-z0-9+/]+=*")
 
 
 @classes.frozen
-class NtlmCredentials(Credentials):
+class NtlmCredentials(PasswordCredentials):
     """The credentials for answering a server's challenge with the NTLM or Negotiate scheme."""
 
     one_connection = True
 
     scheme: str
-    user: str
-    password: str = classes.field(repr=False)
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The values that must not be shown: the password."""
-        return (self.password,)
 
     def flow(
         self, request: Request, _host: str, _target: str
@@ -95,7 +88,7 @@ def read(value: str, document: DocumentLookups) -> str | NtlmCredentials:
         raise OrgrestError(
             f"{reason}; `user` can include a domain: `DOMAIN\\user`", code="credentials"
         )
-    return NtlmCredentials(name, user.replace("\\\\", "\\"), password.strip())
+    return NtlmCredentials(user.replace("\\\\", "\\"), password.strip(), name)
 
 
 class _Handshake:

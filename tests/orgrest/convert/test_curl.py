@@ -382,8 +382,8 @@ class TestFromCurl:
         [
             DigestCredentials("me", "pa=ss:word"),
             AwsCredentials("AKID", "se/cret", "", "eu-west-1", "execute-api"),
-            NtlmCredentials("NTLM", "OFFICE\\me", "pa:ss"),
-            NtlmCredentials("Negotiate", "me", "pass"),
+            NtlmCredentials("OFFICE\\me", "pa:ss", "NTLM"),
+            NtlmCredentials("me", "pass", "Negotiate"),
         ],
     )
     def test_credentials_survive_the_way_to_curl_and_back(self, credentials: Credentials) -> None:

@@ -241,7 +241,7 @@ class TestRequests:
         assert "the workstation was left out:" in done.stderr
         assert "Authorization: NTLM OFFICE\\me pw\n" in (tmp_path / "out.http").read_text()
         assert [request.credentials for request in sent(tmp_path)] == [
-            NtlmCredentials("NTLM", "OFFICE\\me", "pw")
+            NtlmCredentials("OFFICE\\me", "pw", "NTLM")
         ] * 2
 
     @pytest.mark.parametrize("output", ["out.http", "out.org"])

@@ -126,7 +126,7 @@ def client() -> Iterator[Client]:
 def credentials(
     user: str = USER, password: str = PASSWORD, scheme: str = "NTLM"
 ) -> NtlmCredentials:
-    return NtlmCredentials(scheme, user, password)
+    return NtlmCredentials(user, password, scheme)
 
 
 def request_of(text: str) -> Request:
