@@ -38,6 +38,7 @@ from orgrest.http.values.references import (
 from orgrest.model import OrgrestError, Span
 from orgrest.org import argument_syntax, lisp
 from orgrest.org import document as org
+from orgrest.org.syntax import NAME_KEYWORDS
 from orgrest.org.text import Edit, apply
 
 if TYPE_CHECKING:
@@ -52,8 +53,7 @@ if TYPE_CHECKING:
 Role: TypeAlias = Literal["definition", "capture", "argument", "use"]
 
 _NAMED = re.compile(
-    r"[ \t]*#\+(name|tblname|srcname|source|label|data|resname|results?)(?:\[[^\]]*\])?:"
-    r"[ \t]*(\S.*)",
+    rf"[ \t]*#\+({'|'.join(sorted(NAME_KEYWORDS))}|results?)(?:\[[^\]]*\])?:[ \t]*(\S.*)",
     re.IGNORECASE,
 )
 _NOWEB = re.compile(r"<<([^\s<>()]+(?:[ \t]+[^\s<>()]+)*)(?:\(([^\n<>]*)\))?>>")

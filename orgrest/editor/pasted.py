@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from orgrest import classes
+from orgrest.editor.regions import FENCE
 from orgrest.http.parsing import request_file
 from orgrest.model import OrgrestError, Span
 from orgrest.org.text import Edit
@@ -26,7 +27,6 @@ _EDGE: Final = {
     "org": re.compile(r"^(?:\*+ |[ \t]*#\+).*\n?", re.MULTILINE),
 }
 """For each kind of document, the pattern of the lines that are boundaries of pasted text."""
-_OPEN: Final = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.MULTILINE | re.IGNORECASE)
 _EMPTY: Final = re.compile(r"^[ \t]*\n", re.MULTILINE)
 # A name for the document could already occur in it.
 _NAMES: Final = re.compile(r"^(?:\*+|#\+NAME:) .*\n", re.MULTILINE)
@@ -138,7 +138,7 @@ def _format_name(text: str, kind: Kind) -> str | None:
 
 def _is_in_block(text: str, offset: int) -> bool:
     inside = ""
-    for match in _OPEN.finditer(text, 0, offset):
+    for match in FENCE.finditer(text, 0, offset):
         if match[1].lower() == "begin":
             inside = inside or match[2].lower()
         elif match[2].lower() == inside:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["org", "http"]
 """The kind of a file: an Org document or a request file."""
 
-_FENCE = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.IGNORECASE | re.MULTILINE)
+FENCE = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.IGNORECASE | re.MULTILINE)
+"""Matches the first or last line of a block."""
 _HEADING = re.compile(r"^\*+ ", re.MULTILINE)
 
 
@@ -246,7 +247,7 @@ def region_at(text: str, offset: int) -> Region | None:
     """
     start = _section_start(text, offset)
     opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text, start, end_of_line(text, offset)):
+    for fence in FENCE.finditer(text, start, end_of_line(text, offset)):
         if opened is None and fence[1].lower() == "begin":
             opened = fence
         elif opened is not None and fence[1].lower() == "end" and _same(opened, fence):
@@ -268,7 +269,7 @@ def _between(text: str, opened: re.Match[str], offset: int) -> Region | None:
     section_end = _section_end(text, opened.start())
     end = section_end
     closed = False
-    for fence in _FENCE.finditer(text, opened.end(), section_end):
+    for fence in FENCE.finditer(text, opened.end(), section_end):
         if fence[1].lower() == "end" and _same(opened, fence):
             end, closed = end_of_line(text, fence.start()), True
             if offset >= fence.start():
