@@ -33,7 +33,7 @@ from orgrest.regular import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-Stamp: TypeAlias = tuple[int, int] | None
+Stamp: TypeAlias = tuple[int, int, int] | None
 _PATIENCE = 5.0
 """The maximum time to wait for a lock, in seconds. Another program might never release it."""
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
@@ -188,12 +188,15 @@ def line_end(text: str) -> str:
 
 
 def stamp(path: str | Path) -> Stamp:
-    """Return a file's modification time (ns) and size (bytes), or None if it is not accessible."""
+    """Return a file's modification time (ns), size (bytes) and inode.
+
+    Return None if the file is not accessible.
+    """
     try:
         status = Path(path).stat()
     except (OSError, ValueError):
         return None
-    return status.st_mtime_ns, status.st_size
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def read_bytes(path: Path) -> bytes:

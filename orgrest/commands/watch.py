@@ -5,25 +5,20 @@ Changes made by a run do not start the next run.
 
 from __future__ import annotations
 
-import contextlib
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
+
+from orgrest.files import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from orgrest.files import File
+    from orgrest.files import File, Stamp
 
 EVERY = 0.3  # seconds between two checks of the files
-
-
-class _Stamp(NamedTuple):
-    modified: int
-    size: int
-    inode: int
 
 
 class Watched:
@@ -34,16 +29,16 @@ class Watched:
     """
 
     def __init__(self, named: Iterable[Path] = ()) -> None:
-        self._stamps: dict[Path, _Stamp | None] = {}
-        self._environments: dict[Path, dict[Path, _Stamp | None]] = {}
-        self._documents: dict[Path, tuple[File, _Stamp | None]] = {}
+        self._stamps: dict[Path, Stamp] = {}
+        self._environments: dict[Path, dict[Path, Stamp]] = {}
+        self._documents: dict[Path, tuple[File, Stamp]] = {}
         self._written: set[Path] = set()
         for path in named:
             self.read(path)
 
     def read(self, path: Path) -> None:
         """Watch a file that the run is about to read. The file may be missing."""
-        self._stamps.setdefault(path, _stamp(path))
+        self._stamps.setdefault(path, stamp(path))
 
     def document(self, file: File, folder: Path) -> None:
         """Watch a document, and the environment files that apply to its folder."""
@@ -57,23 +52,22 @@ class Watched:
     def end(self) -> None:
         """Record the state of the files that the run wrote. Called when the run has ended."""
         for path in self._written & set(self._stamps):
-            self._stamps[path] = _stamp(path)
+            self._stamps[path] = stamp(path)
 
     def changed(self) -> Path | None:
         """Return a file that has changed since the run read or wrote it, or None."""
         for path, (file, last) in self._documents.items():
-            now = _stamp(path)
-            if now is None or not now.size or now == last:
+            now = stamp(path)
+            if now is None or not now[1] or now == last:
                 continue  # an editor may still be writing it
             if not file.is_unchanged():
                 return path
             self._documents[path] = file, now
-        for path, stamp in self._stamps.items():
-            if _stamp(path) != stamp:
+        for path, before in self._stamps.items():
+            if stamp(path) != before:
                 return path
-        for folder, before in self._environments.items():
-            for path, stamp in before.items() ^ _environment(folder).items():
-                del stamp
+        for folder, files in self._environments.items():
+            for path, _ in files.items() ^ _environment(folder).items():
                 return path
         return None
 
@@ -97,24 +91,17 @@ def watch(once: Callable[[Watched], int], named: Iterable[Path]) -> int:
 
 
 def _wait(watched: Watched) -> Path:
-    before: tuple[Path, _Stamp | None] | None = None
+    before: tuple[Path, Stamp] | None = None
     while True:
         path = watched.changed()
-        now = None if path is None else (path, _stamp(path))
+        now = None if path is None else (path, stamp(path))
         if path is not None and now == before:  # an editor has finished writing the file
             return path
         before = now
         time.sleep(EVERY)
 
 
-def _environment(folder: Path) -> dict[Path, _Stamp | None]:
+def _environment(folder: Path) -> dict[Path, Stamp]:
     from orgrest.http.values import environments
 
-    return {path: _stamp(path) for path in environments.files(folder) if path.is_file()}
-
-
-def _stamp(path: Path) -> _Stamp | None:
-    with contextlib.suppress(OSError, ValueError):
-        status = path.stat()
-        return _Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
-    return None
+    return {path: stamp(path) for path in environments.files(folder) if path.is_file()}
