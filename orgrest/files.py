@@ -24,7 +24,7 @@ import re
 import stat
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from orgrest import classes, temporary
 from orgrest.model import OrgrestError
@@ -185,6 +185,18 @@ def line_end(text: str) -> str:
     if feeds and feeds == text.count("\r\n"):
         return "\r\n"
     return "\n"
+
+
+def user_folder(kind: Literal["cache", "config", "state"]) -> Path:
+    """Return the folder for orgrest's files of this kind, which need not exist.
+
+    Source: the XDG Base Directory Specification. Raises RuntimeError if the user has no home
+    folder, and the environment does not set another one.
+    """
+    folder = Path(os.environ.get(f"XDG_{kind.upper()}_HOME", ""))
+    if not folder.is_absolute():
+        folder = Path.home() / (".local/state" if kind == "state" else f".{kind}")
+    return folder / "orgrest"
 
 
 def stamp(path: str | Path) -> Stamp:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.files import user_folder
 from orgrest.model import OrgrestError, explained
 from orgrest.regular import compiled
 
@@ -61,12 +62,10 @@ def folder() -> Path | None:
         if path.is_absolute():
             return path
         raise OrgrestError(f"{VARIABLE} must be `off` or an absolute path, found {configured}")
-    cache = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        base = Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache"
+        return user_folder("cache") / "history"
     except RuntimeError as error:
         raise OrgrestError(f"{error} (set {VARIABLE}=off to turn the history off)") from None
-    return base / "orgrest" / "history"
 
 
 class History:

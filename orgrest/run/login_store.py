@@ -17,7 +17,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orgrest.files import FileError, locked, write_private
+from orgrest.files import FileError, locked, user_folder, write_private
 from orgrest.installing import install_command
 from orgrest.model import OrgrestError
 from orgrest.regular import compiled
@@ -145,12 +145,10 @@ class LoginStore:
 
 
 def _default_folder() -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        base = Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache"
+        return user_folder("cache") / "logins"
     except RuntimeError as error:
         raise OrgrestError(str(error)) from None
-    return base / "orgrest" / "logins"
 
 
 def _keychain() -> Any | None:

@@ -22,7 +22,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orgrest.files import FileError, read_bytes, resolved, write_result
+from orgrest.files import FileError, read_bytes, resolved, user_folder, write_result
 from orgrest.regular import compiled
 from orgrest.rendering.content import DATA_ENDINGS, PLAIN_ENDINGS
 from orgrest.run.outcomes import EvaluationError
@@ -141,9 +141,7 @@ def _digest(data: bytes) -> str:
 
 
 def _memory() -> Path:
-    state_home = os.environ.get("XDG_STATE_HOME", "")
-    state = Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state"
-    return state / "orgrest" / "written"
+    return user_folder("state") / "written"
 
 
 def saved(

@@ -7,11 +7,10 @@ stores the user's choices. It maps each folder to the names chosen for that fold
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orgrest.files import write_result
+from orgrest.files import user_folder, write_result
 from orgrest.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -91,9 +90,7 @@ class Choices:
 
 
 def _file() -> Path:
-    folder = os.environ.get("XDG_STATE_HOME", "")
-    state = Path(folder) if Path(folder).is_absolute() else Path.home() / ".local" / "state"
-    return state / "orgrest" / "environments.json"
+    return user_folder("state") / "environments.json"
 
 
 def _read() -> dict[str, tuple[str, ...]]:

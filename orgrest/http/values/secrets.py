@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
+from orgrest.files import user_folder
 from orgrest.installing import install_command
 from orgrest.model import Bound, OrgrestError, Secret, Text, possible, secrets_in
 from orgrest.occurrences import Index
@@ -299,12 +300,10 @@ class UserSecrets:
         path = os.environ.get(VARIABLE, "")
         if path:
             return cls(Path(path))
-        config = os.environ.get("XDG_CONFIG_HOME", "")
         try:
-            base = Path(config) if Path(config).is_absolute() else Path.home() / ".config"
+            return cls(user_folder("config") / "secrets.toml")
         except RuntimeError:  # the user has no home folder
             return cls(None)
-        return cls(base / "orgrest" / "secrets.toml")
 
     def bound(self, name: str) -> Bound:
         """Return the hosts that a secret may be sent to.
