@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -21,6 +21,11 @@ from scriptschema.generation.programs import axes
 from scriptschema.luau.library import SIGNATURES, Parameter, Signature
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.operators import BINARY, COMPOUND, UNARY
+from scriptschema.versions import Version
+
+Pair: TypeAlias = tuple[str, ...]
+"""Two axes and a value on each, as (axis, axis, value, value). The values on the axis `operation`
+are names of operations or of positions, such as `math.max 0`."""
 
 EVENTS = {
     "+": "__add",
@@ -513,7 +518,7 @@ class Reader:
 
     # Pairs
 
-    def pairs(self) -> Iterator[axes.Pair]:
+    def pairs(self) -> Iterator[Pair]:
         """Return the pairs in a program, each as often as it occurs."""
         for use in self.uses:
             values = [self.value(each, use.function) for each in use.operands]
@@ -674,6 +679,33 @@ def number_class(value: float) -> str:
     return "1" if value == 1 else axes.ORDINARY
 
 
-def pairs_in(tree: m.ModuleSet) -> Iterator[axes.Pair]:
+def pairs_in(tree: m.ModuleSet) -> Iterator[Pair]:
     """Return the pairs in a program, without its module."""
     yield from Reader(tree.program).pairs()
+
+
+def possible_pairs(luau: Version | None = None) -> set[Pair]:
+    """Return the pairs that can occur in programs for a Luau version."""
+    possible: set[Pair] = set()
+    places = axes.places(luau)
+    for operation in axes.operations(luau, typed=False):
+        for place in filter(operation.can_stand, places):
+            possible.add(("operation", "surroundings", operation.name, place.name))
+        for position in filter(None, operation.positions):
+            sources = [source.name for source in position.sources]
+            possible |= {("operation", "source", position.name, source) for source in sources}
+            for value in position.values:
+                possible.add(("operation", "value", position.name, value))
+                possible |= {("source", "value", source, value) for source in sources}
+                for place in places:
+                    if place.is_function or value in position.harmless:
+                        possible.add(("value", "surroundings", value, place.name))
+    for source in axes.SOURCES:
+        for place in places:
+            if (
+                (place.is_function or not source.in_function)
+                and (place.may_loop or not source.in_loop)
+                and (place.may_vary or not source.in_vararg)
+            ):
+                possible.add(("source", "surroundings", source.name, place.name))
+    return possible

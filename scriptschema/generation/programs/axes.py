@@ -1,10 +1,9 @@
-"""The axes along which generated programs vary, and the pairs of values on two axes.
+"""The axes along which generated programs vary.
 
 Many bugs appear only with a particular combination of an operation, an operand's source, the
 surrounding code, and a boundary value. `operations` returns operators, metamethods and library
 members. `SOURCES` lists the sources of operands, and `SURROUNDINGS` lists the places where an
 operation can appear. `Position.values` lists the classes of values that a parameter can have.
-Impossible combinations, such as a parameter at the top level, are excluded.
 """
 
 from __future__ import annotations
@@ -20,10 +19,6 @@ from scriptschema.luau.library import ROLES, SIGNATURES, Parameter
 from scriptschema.luau.operators import BINARY, COMPOUND, UNARY
 from scriptschema.messages import ExprBinary, ExprUnary, StatCompoundAssign
 from scriptschema.versions import Version, has
-
-Pair: TypeAlias = tuple[str, ...]
-"""Two axes and a value on each, as (axis, axis, value, value). The values on the axis `operation`
-are names of operations or of positions, such as `math.max 0`."""
 
 Operator: TypeAlias = ExprBinary.Op | ExprUnary.Op | StatCompoundAssign.Op
 
@@ -94,15 +89,6 @@ SURROUNDINGS: Final = (
     Surroundings("native function", attribute=True),
     Surroundings("varargs"),
 )
-
-
-def can_meet(source: Source, place: Surroundings) -> bool:
-    """Return whether an operand from `source` can occur in the surroundings `place`."""
-    return (
-        (place.is_function or not source.in_function)
-        and (place.may_loop or not source.in_loop)
-        and (place.may_vary or not source.in_vararg)
-    )
 
 
 NUMBERS: Final[Mapping[str, Sequence[str]]] = {
@@ -426,30 +412,3 @@ def operations(luau: Version | None, *, typed: bool) -> tuple[Operation, ...]:
 def places(luau: Version | None) -> tuple[Surroundings, ...]:
     """Return the surroundings that are possible in programs for a Luau version."""
     return tuple(place for place in SURROUNDINGS if luau is not None or not place.attribute)
-
-
-def pairs(luau: Version | None = None, *, typed: bool = False, annotated: bool = True) -> set[Pair]:
-    """Return the pairs that can occur in programs for a Luau version.
-
-    If `typed` is true, leave out pairs that a type checker rejects. If `annotated` is false, leave
-    out pairs that need an annotation.
-    """
-    possible: set[Pair] = set()
-    sources = {s for s in SOURCES if not (typed and s.untyped) and (annotated or not s.annotated)}
-    for operation in operations(luau, typed=typed):
-        for place in filter(operation.can_stand, places(luau)):
-            possible.add(("operation", "surroundings", operation.name, place.name))
-        for position in filter(None, operation.positions):
-            of_operand = [source.name for source in position.sources if source in sources]
-            possible |= {("operation", "source", position.name, source) for source in of_operand}
-            for value in position.values:
-                possible.add(("operation", "value", position.name, value))
-                possible |= {("source", "value", source, value) for source in of_operand}
-                for place in places(luau):
-                    if place.is_function or value in position.harmless:
-                        possible.add(("value", "surroundings", value, place.name))
-    for source in sources:
-        for place in places(luau):
-            if can_meet(source, place):
-                possible.add(("source", "surroundings", source.name, place.name))
-    return possible

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from combined import pairs_in
+from combined import Pair, pairs_in, possible_pairs
 
 from scriptschema import walk, wire
 from scriptschema.base import Message
@@ -14,7 +14,7 @@ from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.campaign.programs import ProgramSource
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description, from_word
-from scriptschema.generation.programs import Counts, axes
+from scriptschema.generation.programs import Counts
 from scriptschema.interop import from_text
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
@@ -56,14 +56,14 @@ def test_a_campaign_makes_what_it_made_least(monkeypatch: pytest.MonkeyPatch) ->
     def missing(*, counts: bool) -> int:
         config = Config(targets=(from_word("command:true {file}"),), seed=6, mutants=0, compiled=0)
         programs = ProgramSource(config, 1)
-        found: set[axes.Pair] = set()
+        found: set[Pair] = set()
         for _ in range(1500):
             if not counts:
                 monkeypatch.setattr(programs._running, "_counts", Counts())
             made = programs.next()
             assert made is not None
             found.update(pairs_in(made.tree))
-        return len(axes.pairs() - found)
+        return len(possible_pairs() - found)
 
     assert missing(counts=True) < 0.7 * missing(counts=False)
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from combined import pairs_in
+from combined import Pair, pairs_in, possible_pairs
 
 from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.fuzzing.index import Index
 from scriptschema.generation.programs import (
     Counts,
     Scope,
-    axes,
     combinations,
     grammar_of,
     maker_of,
@@ -30,8 +29,8 @@ from scriptschema.messages import ModuleSet, StatBlock
 from scriptschema.versions import Version
 
 
-def counted(programs: int, luau: Version | None = None) -> Counter[axes.Pair]:
-    counts, found = Counts(), Counter[axes.Pair]()
+def counted(programs: int, luau: Version | None = None) -> Counter[Pair]:
+    counts, found = Counts(), Counter[Pair]()
     for seed in range(programs):
         found.update(pairs_in(program(seed=seed, counts=counts, luau=luau)))
     return found
@@ -40,7 +39,7 @@ def counted(programs: int, luau: Version | None = None) -> Counter[axes.Pair]:
 @pytest.mark.slow
 def test_every_pair_that_can_occur_occurs_five_times() -> None:
     found = counted(5000)
-    wanted = axes.pairs()
+    wanted = possible_pairs()
     assert len(wanted) > 8000
     assert {pair: found[pair] for pair in wanted if found[pair] < 5} == {}
 
@@ -49,18 +48,18 @@ def test_native_functions_are_around_where_a_version_has_them() -> None:
     found = counted(300, Version.parse("today"))
     native = [pair for pair in found if pair[-1] == "native function"]
     assert len(native) > 150
-    assert {pair[-1] for pair in axes.pairs()}.isdisjoint(["native function"])
-    assert ("operation", "surroundings", "+", "native function") in axes.pairs(
+    assert {pair[-1] for pair in possible_pairs()}.isdisjoint(["native function"])
+    assert ("operation", "surroundings", "+", "native function") in possible_pairs(
         Version.parse("today")
     )
 
 
 def test_what_was_made_least_comes_next() -> None:
     def rare(counts: list[Counts]) -> int:
-        found = Counter[axes.Pair]()
+        found = Counter[Pair]()
         for seed in range(300):
             found.update(pairs_in(program(seed=seed, counts=counts[seed % len(counts)])))
-        return sum(1 for pair in axes.pairs() if not found[pair])
+        return sum(1 for pair in possible_pairs() if not found[pair])
 
     assert rare([Counts()]) < rare([Counts() for _ in range(300)])
 
@@ -158,6 +157,6 @@ def test_no_choices_make_no_such_statement() -> None:
         ),
     ],
 )
-def test_what_is_counted_is_what_a_program_says(source: str, pair: axes.Pair) -> None:
+def test_what_is_counted_is_what_a_program_says(source: str, pair: Pair) -> None:
     tree = parse(source).tree
     assert pair in {*pairs_in(tree)}, render(tree.program)
