@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypedDict, TypeVar, cast
+from typing import Final, TypedDict, TypeVar
 
 from scriptschema import messages as m
 from scriptschema.choices import Choices, RandomChoices
@@ -199,7 +199,7 @@ def make_program(
     if has_module:  # last, so that it is left out first in smaller programs
         maker.scope = Scope()
         made_module = nodes.block(of_modules.make(maker, for_module, room))
-    return cast(m.ModuleSet, nodes.MAKE[m.ModuleSet](made_module, nodes.block(body)))
+    return nodes.MAKE[m.ModuleSet](made_module, nodes.block(body))
 
 
 def _exporting(maker: Maker, body: list[m.Stat], room: int) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from scriptschema import messages as m
 from scriptschema.choices import WORDS
@@ -29,7 +29,7 @@ _READER: Final = NameReader(luau=TODAY)
 
 def type_of(which: str, node: Any) -> m.Type:
     """Return a Type with its alternative `which` set to `node`."""
-    return cast(m.Type, MAKE[m.Type](which, node))
+    return MAKE[m.Type](which, node)
 
 
 def primitive(name: str) -> m.Type:
@@ -125,8 +125,8 @@ def _table(maker: Maker, size: int, room: int) -> m.Type:
     indexer = None
     if maker.below(2) or not items:
         maker.made += 1
-        key = primitive("number" if maker.below(2) else "string")
-        indexer = MAKE[m.TypeTableIndexer](key, random_type(maker, size // 3, room - 2))
+        key_type = primitive("number" if maker.below(2) else "string")
+        indexer = MAKE[m.TypeTableIndexer](key_type, random_type(maker, size // 3, room - 2))
     return type_of("table", MAKE[m.TypeTable](items, indexer))
 
 

@@ -237,8 +237,7 @@ class _Code:
         if choice == 5 and room > _DEEP:
             owner = nodes.as_prefix(self.leaf())
             node = "index_expr", MAKE[m.ExprIndexExpr](owner, self.leaf())
-        lvalue: m.LValue = MAKE[m.LValue](*node)
-        return lvalue
+        return MAKE[m.LValue](*node)
 
     # Expressions
 

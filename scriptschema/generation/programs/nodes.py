@@ -14,7 +14,7 @@ or Stat around them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 from scriptschema import messages as m
 from scriptschema.base import Message, walk
@@ -23,6 +23,8 @@ from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.members import LINES
 from scriptschema.luau.names import DEFAULT, NameReader
 from scriptschema.versions import TODAY
+
+MessageT = TypeVar("MessageT", bound=Message, covariant=True)
 
 
 def _parameters(cls: type[Message]) -> str:
@@ -71,21 +73,23 @@ MAKERS: Final[Mapping[str, Callable[..., Any]]] = _makers()
 """The functions by name. For example, `make_ExprCall` creates an ExprCall, and `make_Expr_call`
 creates an Expr that contains an ExprCall."""
 
-MAKE: Final[Mapping[type[Message], Callable[..., Any]]] = {
-    cls: MAKERS[f"make_{name}"] for name, cls in m.schema(TODAY).messages.items()
-}
+
+class _Make(Protocol):
+    def __getitem__(self, cls: type[MessageT], /) -> Callable[..., MessageT]: ...
+
+
+MAKE: Final[_Make] = {cls: MAKERS[f"make_{name}"] for name, cls in m.schema(TODAY).messages.items()}
 """For each message, the function that creates it from its slots."""
 
 _expr_local = MAKE[m.ExprLocal]
-_local = MAKE[m.Local]
 _name = MAKE[m.Name]
 _global = MAKE[m.ExprGlobal]
-_call = MAKERS["make_Expr_call"]
+_call: Final[Callable[..., m.Expr]] = MAKERS["make_Expr_call"]
 _index_name = MAKE[m.ExprIndexName]
 _group = MAKE[m.ExprGroup]
 _item = MAKE[m.TableItem]
-_table = MAKERS["make_Expr_table"]
-_stat_call = MAKERS["make_Stat_call"]
+_table: Final[Callable[..., m.Expr]] = MAKERS["make_Expr_table"]
+_stat_call: Final[Callable[..., m.Stat]] = MAKERS["make_Stat_call"]
 
 number: Final[Callable[[int], m.Expr]] = MAKERS["make_Expr_number"]
 """Returns a number constant with an int32 value."""
@@ -117,11 +121,13 @@ block: Final[Callable[[list[m.Stat]], m.StatBlock]] = MAKE[m.StatBlock]
 index: Final[Callable[[m.ExprPrefix, m.Expr], m.Expr]] = MAKERS["make_Expr_index_expr"]
 """Returns `table[key]`."""
 
+declared: Final[Callable[[int], m.Local]] = MAKE[m.Local]
+"""Returns the declaration of the local with this name index."""
+
 
 def variable(index: int) -> m.ExprLocal:
     """Return a reference to the local with this name index."""
-    node: m.ExprLocal = _expr_local(_local(index))
-    return node
+    return _expr_local(declared(index))
 
 
 _PREFIXES: Final = frozenset(m.ExprPrefix.FIELDS)
@@ -137,8 +143,7 @@ def as_prefix(value: m.Expr) -> m.ExprPrefix:
 
 def builtin(name: str) -> m.ExprGlobal:
     """Return a reference to Luau's global `name`."""
-    node: m.ExprGlobal = _global(_name("builtin", _GLOBALS[name]))
-    return node
+    return _global(_name("builtin", _GLOBALS[name]))
 
 
 def member(library: str, name: str) -> tuple[str, Message]:
@@ -151,15 +156,13 @@ def member(library: str, name: str) -> tuple[str, Message]:
 
 def call(function: m.ExprPrefix, arguments: Sequence[m.Expr]) -> m.Expr:
     """Return `function(arguments)`."""
-    node: m.Expr = _call(function, False, list(arguments))
-    return node
+    return _call(function, False, list(arguments))
 
 
 def call_method(value: m.Expr, name: m.Name, arguments: Sequence[m.Expr]) -> m.Expr:
     """Return `value:name(arguments)`."""
     function = prefix("index_name", _index_name(as_prefix(value), name))
-    node: m.Expr = _call(function, True, list(arguments))
-    return node
+    return _call(function, True, list(arguments))
 
 
 def call_builtin(name: str, *arguments: m.Expr) -> m.Expr:
@@ -169,14 +172,12 @@ def call_builtin(name: str, *arguments: m.Expr) -> m.Expr:
 
 def call_statement(expression: m.Expr) -> m.Stat:
     """Return the call `expression` as a statement."""
-    node: m.Stat = _stat_call(expression.alternative)
-    return node
+    return _stat_call(expression.alternative)
 
 
 def group(expression: m.Expr) -> m.Expr:
     """Return `expression` in parentheses."""
-    node: m.Expr = expr("group", _group(expression))
-    return node
+    return expr("group", _group(expression))
 
 
 def table(values: Sequence[m.Expr] = (), fields: Mapping[str, m.Expr] | None = None) -> m.Expr:
@@ -184,14 +185,7 @@ def table(values: Sequence[m.Expr] = (), fields: Mapping[str, m.Expr] | None = N
     items = [_item(value, None, None) for value in values]
     for key, value in (fields or {}).items():
         items.append(_item(value, "key_expr", string(key)))
-    node: m.Expr = _table(items)
-    return node
-
-
-def declared(index: int) -> m.Local:
-    """Return the declaration of the local with name index `index`."""
-    node: m.Local = _local(index)
-    return node
+    return _table(items)
 
 
 def read(index: int) -> m.Expr:
@@ -201,7 +195,7 @@ def read(index: int) -> m.Expr:
 
 def let(index: int, value: m.Expr | None) -> m.Stat:
     """Return `local x = value`, or `local x` if the value is None."""
-    return stat("local", MAKE[m.StatLocal]([_local(index)], [] if value is None else [value], []))
+    return stat("local", MAKE[m.StatLocal]([declared(index)], [] if value is None else [value], []))
 
 
 def assign(target: m.LValue, value: m.Expr) -> m.Stat:
@@ -219,15 +213,14 @@ def function(
 ) -> m.ExprFunction:
     """Return a function. The first parameters have the types in `types`; the others are untyped."""
     attributes = [MAKE[m.ExprAttr](m.ExprAttr.Kind.Native, None)] if native else None
-    node: m.ExprFunction = MAKE[m.ExprFunction](
-        [], [], [*map(_local, parameters)], vararg, block(body), [*types], [], attributes
+    return MAKE[m.ExprFunction](
+        [], [], [*map(declared, parameters)], vararg, block(body), [*types], [], attributes
     )
-    return node
 
 
 def local_function(index: int, value: m.ExprFunction) -> m.Stat:
     """Return `local function x() ... end`."""
-    return stat("local_function", MAKE[m.StatLocalFunction](_local(index), value))
+    return stat("local_function", MAKE[m.StatLocalFunction](declared(index), value))
 
 
 def call_local(index: int, arguments: Sequence[m.Expr]) -> m.Expr:
@@ -252,26 +245,22 @@ def print_(values: Sequence[m.Expr]) -> m.Stat:
 
 def target(index: int) -> m.LValue:
     """Return the local with name index `index` as the target of an assignment."""
-    node: m.LValue = MAKE[m.LValue]("local", variable(index))
-    return node
+    return MAKE[m.LValue]("local", variable(index))
 
 
 def custom(index: int) -> m.Name:
     """Return the name with this index in the table of the program's own names."""
-    node: m.Name = MAKE[m.Name]("custom", index)
-    return node
+    return MAKE[m.Name]("custom", index)
 
 
 def method(name: str) -> m.Name:
     """Return the Name of the library member `name`, for a method call such as `text:upper()`."""
-    node: m.Name = MAKE[m.Name]("builtin", _METHODS[name])
-    return node
+    return MAKE[m.Name]("builtin", _METHODS[name])
 
 
 def own_global(index: int) -> m.ExprGlobal:
     """Return the global whose name has this index in the table of the program's own names."""
-    node: m.ExprGlobal = MAKE[m.ExprGlobal](custom(index))
-    return node
+    return MAKE[m.ExprGlobal](custom(index))
 
 
 def field(index: int) -> m.ExprIndexName:
@@ -280,8 +269,7 @@ def field(index: int) -> m.ExprIndexName:
     The name of the field is the first of the program's own names.
     """
     owner = prefix("local", variable(index))
-    node: m.ExprIndexName = MAKE[m.ExprIndexName](owner, custom(0))
-    return node
+    return MAKE[m.ExprIndexName](owner, custom(0))
 
 
 _READER: Final = NameReader(luau=TODAY)
