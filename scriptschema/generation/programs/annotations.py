@@ -14,9 +14,9 @@ from scriptschema import messages as m
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.any_types import (
     DEEPEST,
-    declare_generics,
     named,
     primitive,
+    random_generics,
     random_type,
     type_of,
 )
@@ -53,10 +53,7 @@ class RandomTypes(Annotations):
         room: int,
     ) -> Annotated:
         """Return generics, generic packs, parameter types and return types, each possibly empty."""
-        generics: list[m.Typename] = []
-        packs: list[m.Typename] = []
-        if maker.chance(40):
-            generics, packs = declare_generics(maker, packs_too=maker.below(2) == 1)
+        generics, packs = random_generics(maker, 40)
         types = []
         if maker.chance(170):
             # Native code has special paths for functions in which all types are known.
@@ -181,10 +178,7 @@ def _alias(maker: Maker, make: Callable[[], m.Type], kind: str = "") -> m.Stat:
     maker.made += 3
     name, export = scope.new_type(), maker.below(4) == 3
     mark = scope.open()
-    generics: list[m.Typename] = []
-    packs: list[m.Typename] = []
-    if maker.chance(60):
-        generics, packs = declare_generics(maker, packs_too=maker.below(2) == 1)
+    generics, packs = random_generics(maker, 60)
     type_ = make()
     scope.close(mark)
     scope.types.append(Alias(name, len(generics), len(packs), "" if packs else kind))

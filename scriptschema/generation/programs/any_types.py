@@ -42,8 +42,14 @@ def named(alias: Alias, generics: list[m.Type], packs: list[m.Typename]) -> m.Ty
     return type_of("literal", MAKE[m.TypeLiteral](MAKE[m.Typename](alias.name), generics, packs))
 
 
-def declare_generics(maker: Maker, *, packs_too: bool) -> tuple[list[m.Typename], list[m.Typename]]:
-    """Declare and return one or two generics and, if `packs_too`, a generic pack."""
+def random_generics(maker: Maker, of_256: int) -> tuple[list[m.Typename], list[m.Typename]]:
+    """Declare one or two generics and perhaps a generic pack, with probability `of_256 / 256`.
+
+    Return the declared generics and packs, or two empty lists.
+    """
+    if not maker.chance(of_256):
+        return [], []
+    packs_too = maker.below(2) == 1
     scope = maker.scope
     generics = []
     for _ in range(1 + maker.below(2)):
@@ -132,10 +138,7 @@ def _table(maker: Maker, size: int, room: int) -> m.Type:
 
 def _function(maker: Maker, size: int, room: int) -> m.Type:
     mark = maker.scope.open()
-    generics: list[m.Typename] = []
-    packs: list[m.Typename] = []
-    if maker.chance(80):
-        generics, packs = declare_generics(maker, packs_too=maker.below(2) == 1)
+    generics, packs = random_generics(maker, 80)
     args = [random_type(maker, size // 3, room - 1) for _ in range(maker.below(3))]
     rets = [random_type(maker, size // 3, room - 1) for _ in range(maker.below(3))]
     maker.scope.close(mark)

@@ -64,7 +64,8 @@ def statements(maker: Maker, room: int) -> list[m.Stat]:
     if room < LEVELS:
         return []
     mark = maker.scope.open()
-    body = _Code(maker).build(LEAST + maker.below(_MORE), room - 6)
+    code, size = _Code(maker), LEAST + maker.below(_MORE)
+    body = [code.local(size, room - 6), *code.statements(size, room - 6)]
     maker.scope.close(mark)
     return [nodes.stat("block", nodes.block(body))]
 
@@ -103,10 +104,6 @@ class _Code:
             member = self.members[below(len(self.members))]
             return member.library, member.name
         return "", _BASIC[below(len(_BASIC))]  # a global
-
-    def build(self, size: int, room: int) -> list[m.Stat]:
-        first = self.local(size, room)
-        return [first, *self.statements(size, room)]
 
     # Statements
 

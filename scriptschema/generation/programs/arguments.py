@@ -94,10 +94,6 @@ def _constant(texts: Sequence[str]) -> Argument:
     return make
 
 
-def _range(maker: Maker, bounds: tuple[int, int], room: int) -> Expr:
-    return maker.constant(nodes.number(maker.between(*bounds)))
-
-
 def _row(maker: Maker, size: int, room: int) -> list[Expr]:
     maker.made += _ROW
     values = [nodes.number(maker.below(32)) for _ in range(5)]
@@ -181,9 +177,8 @@ def right(maker: Maker, parameter: Parameter, size: int, room: int, *, risky: bo
         if risky and maker.wrong():
             other = "int64" if kind == "range64" else "number"
             return [maker.expression(other, size, room, risky=True)]
-        if kind == "range64":
-            return [maker.constant(nodes.int64(maker.between(*parameter.bounds)))]
-        return [_range(maker, parameter.bounds, room)]
+        make_constant = nodes.int64 if kind == "range64" else nodes.number
+        return [maker.constant(make_constant(maker.between(*parameter.bounds)))]
     if kind == "number" and maker.chance(_EDGES):
         return [maker.expression("edge", max(size, _EDGE), room)]
     make = MAKERS.get(kind)

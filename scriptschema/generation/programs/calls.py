@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Final
 
 from scriptschema.generation.programs import nodes
@@ -104,32 +103,16 @@ def function(maker: Maker, signature: Signature, room: int) -> Expr:
     return callback
 
 
-def of_kind(
-    signatures: Sequence[tuple[float, Signature]],
-) -> tuple[Sequence[Signature], list[float]]:
-    """Return the signatures, and their cumulative weights."""
-    total = 0.0
-    sums = []
-    for weight, _ in signatures:
-        total += weight
-        sums.append(total)
-    return [signature for _, signature in signatures], sums
-
-
 def any_statement(maker: Maker, size: int, room: int) -> list[Stat]:
-    """Return a statement that calls a random library member, or [] if no member may be used."""
+    """Return a statement that calls a random library member and prints its results.
+
+    If the results vary between runs, or would print as addresses, only the first result's type is
+    printed. The list is empty if no member may be used.
+    """
     signatures, sums = maker.grammar.calls[""]
     if not signatures:
         return []
-    return statement(maker, signatures[maker.pick(sums)], size, room)
-
-
-def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[Stat]:
-    """Return a statement that calls a member and prints its results.
-
-    If the results vary between runs, or would print as addresses, only the first result's type is
-    printed.
-    """
+    signature = signatures[maker.pick(sums)]
     results = signature.results
     # In the worst case it is print(type((f(...)))).
     caught = signature.parameters is not None and room > _CAUGHT + LEAF and maker.chance(96)

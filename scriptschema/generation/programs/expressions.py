@@ -12,7 +12,6 @@ from typing import Final
 from scriptschema.choices import PIECES, WORDS
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.maker import Maker
-from scriptschema.generation.programs.scope import Variable
 from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.quoting import string_bytes
 from scriptschema.messages import Expr
@@ -419,11 +418,6 @@ USER_CALLS: Final[Mapping[str, float]] = {"number": 8, "string": 6, "boolean": 4
 """For each kind, the weight of calling one of the program's functions, if one returns this kind."""
 
 
-def read(variable: Variable) -> Expr:
-    """Return an expression for the value of a local variable."""
-    return nodes.read(variable.name)
-
-
 def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
     """Return a producer of expressions for the value of a variable of this kind.
 
@@ -435,7 +429,7 @@ def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
         if variable is None:
             return None
         maker.made += nodes.VARIABLE
-        return read(variable)
+        return nodes.read(variable.name)
 
     return make
 

@@ -198,7 +198,8 @@ class Grammar(Tables):
             elif (library, signature.name) not in NEWER_MEMBERS:
                 # The previous member gets the weight of `vector.lerp`; all others stay as likely.
                 weighted[-1] = weighted[-1][0] + weight, weighted[-1][1]
-        return calls.of_kind(weighted)
+        signatures = [signature for _, signature in weighted]
+        return signatures, list(accumulate(weight for weight, _ in weighted))
 
 
 _KINDS: Final = tuple(dict.fromkeys([*expressions.LITERALS, *expressions.TEMPLATES, *TEXTS]))
@@ -218,19 +219,6 @@ def _needs(
     return {name, name.partition(".")[0], *(libraries[kind] for kind in kinds if kind in libraries)}
 
 
-def _callable_here(signature: Signature) -> bool:
-    return str(signature) not in ("coroutine.yield", "randomseed")
-
-
-def _argument(kind: str) -> Producer:
-    make = arguments.MAKERS[kind]
-
-    def first(maker: Maker, size: int, room: int) -> Expr:
-        return make(maker, size, room)[0]
-
-    return first
-
-
 @cache
 def _members(kind: str) -> Sequence[tuple[str, float, Signature]]:
     """Return each signature that returns a `kind`, as (library, share of weight, signature).
@@ -241,7 +229,7 @@ def _members(kind: str) -> Sequence[tuple[str, float, Signature]]:
     return [
         (signature.library or "globals", 1 / numbers[str(signature)], signature)
         for signature in SIGNATURES
-        if _callable_here(signature)
+        if str(signature) != "coroutine.yield"
         and (
             signature.results == (kind,) and "varies" not in signature.marks
             if kind
@@ -268,7 +256,8 @@ def _simplest_of(kind: str, typed: bool) -> Producer:
     if literal is not None:
         return expressions.a_literal(literal[1])
     if kind in TEXTS:
-        return _argument(kind)
+        make = arguments.MAKERS[kind]
+        return lambda maker, size, room: make(maker, size, room)[0]
     return expression_of(expressions.TEMPLATES[kind][0][1], typed).make
 
 

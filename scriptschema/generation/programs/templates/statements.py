@@ -46,8 +46,8 @@ _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = 
     "BLOCK": lambda maker, size, room: maker.statements(size, room) if room > LEAF + 4 else [],
     "ALIAS": lambda maker, size, room: maker.annotations.alias(maker, size, room),
     "TYPE_FUNCTION": lambda maker, size, room: type_function(maker),
-    "LIBRARY": lambda maker, size, room: calls.any_statement(maker, size, room),
-    "COMBINATION": lambda maker, size, room: combinations.statement(maker, size, room),
+    "LIBRARY": calls.any_statement,
+    "COMBINATION": combinations.statement,
     "ANYTHING": lambda maker, size, room: anything.statements(maker, room),
 }
 
