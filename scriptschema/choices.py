@@ -72,12 +72,12 @@ class Choices(Protocol):
 class RandomChoices:
     """Choices from random numbers. The same seed gives the same choices on every machine.
 
-    `source` is a seed or a `random.Random`.
+    `source` is a seed or a `random.Random`. If it is None, the choices are different each time.
     """
 
     fills = True
 
-    def __init__(self, source: int | random.Random) -> None:
+    def __init__(self, source: int | random.Random | None) -> None:
         if not isinstance(source, random.Random):
             source = random.Random(source)  # noqa: S311  # not for secrets
         # The only method whose sequence Python guarantees not to change.
@@ -179,6 +179,16 @@ class BytesChoices:
         data = self.data[self.position : self.position + value - 128]
         self.position += len(data)
         return data.decode("utf-8", "surrogateescape")
+
+
+def seeded(seed: int | None, choices: Choices | None) -> Choices:
+    """Return `choices` or, if it is None, random choices from `seed`.
+
+    Raises ValueError if both are given.
+    """
+    if seed is not None and choices is not None:
+        raise ValueError("seed and choices cannot be combined")
+    return choices or RandomChoices(seed)
 
 
 def choices_of(source: int | bytes | Choices) -> Choices:

@@ -197,7 +197,7 @@ def generate(
     if options and kind not in ("program", "broken"):
         raise click.UsageError("--wrong, --types and --varying require --programs or --broken")
     try:
-        table = read_weights(weights) if weights else None
+        table = read_weights(weights)
         if kind in ("program", "broken"):
             from scriptschema.generation import programs as program_generator
 

@@ -12,12 +12,11 @@ from functools import cache, lru_cache, partial
 from itertools import accumulate
 from math import inf
 from os import PathLike
-from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 import attrs
 
-from scriptschema.base import UNSET, FieldInfo, Int64, Message, short
+from scriptschema.base import UNSET, FieldInfo, Int64, Message
 from scriptschema.choices import Choices
 from scriptschema.generation.weights import (
     ITEMS,
@@ -28,8 +27,10 @@ from scriptschema.generation.weights import (
     SIMPLEST,
     WANTED,
     WEIGHTS,
+    Changes,
     Weights,
     WeightsError,
+    frozen,
     read_weights,
 )
 from scriptschema.messages import Schema, schema
@@ -41,25 +42,11 @@ def grammar_of(
 ) -> Grammar:
     """Return the grammar with the given weights. Arguments and errors are those of `generate`."""
     luau_schema = schema(luau)
-    if weights is None:
-        return _grammar((), luau_schema)
-    if not isinstance(weights, Mapping):
-        weights = read_weights(Path(weights))
-    for message, inner in weights.items():
-        if not isinstance(inner, Mapping):
-            raise WeightsError(f"{message} must be a table of alternatives and weights")
-        for name, weight in inner.items():
-            # Sums of larger weights would no longer be exact.
-            if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
-                rule = "a weight must be 0, or a number from 1e-9 to 1e9"
-                raise WeightsError(f"{message}.{name}: {rule}, found {short.repr(weight)}")
-    return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()), luau_schema)
+    return _grammar(frozen(read_weights(weights), "alternatives"), luau_schema)
 
 
 @lru_cache(maxsize=64)
-def _grammar(
-    changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...], known: Schema
-) -> Grammar:
+def _grammar(changes: Changes, known: Schema) -> Grammar:
     weights: dict[str, dict[str, float]] = {m: {**inner} for m, inner in WEIGHTS.items()}
     for message, newer in NEWER_WEIGHTS.items():
         if message in known.messages:

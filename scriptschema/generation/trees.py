@@ -14,7 +14,6 @@ When the budget is used up, the cheapest completion is chosen.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from itertools import accumulate
 from math import isqrt
@@ -22,7 +21,7 @@ from os import PathLike
 from typing import Any, Final, TypeVar, overload
 
 from scriptschema.base import Message
-from scriptschema.choices import Choices, RandomChoices
+from scriptschema.choices import Choices, seeded
 from scriptschema.generation.grammar import Alternative, Grammar, Step, grammar_of
 from scriptschema.generation.sampling import Sampler
 from scriptschema.generation.weights import Weights
@@ -97,15 +96,12 @@ def generate(
     depth that is too small, and if both `seed` and `choices` are given. Raises TypeError if `cls`
     is not a message class of that version.
     """
-    if seed is not None and choices is not None:
-        raise ValueError("seed and choices cannot be combined")
+    source = seeded(seed, choices)
     if size < 1:
         raise ValueError(f"size must be at least 1, found {size}")
     max_depth = min(max_depth, DEEPEST)
     grammar = grammar_of(weights, luau)
     schema(luau).require(cls)
-    # Nothing here is secret, so predictable random numbers do no harm.
-    source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
     if swarm:
         grammar = grammar.swarm(source, cls, max_depth)
     if max_depth < grammar.heights[cls]:

@@ -7,14 +7,18 @@ Users may override `WEIGHTS`. `SHARES` divides a message's spare nodes among its
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
-from scriptschema.base import UNSET
+from scriptschema.base import UNSET, short
 from scriptschema.messages import MESSAGES
 
 Weights = Mapping[str, Mapping[str, float]]
+
+Changes: TypeAlias = tuple[tuple[str, tuple[tuple[str, float], ...]], ...]
+"""Weights as tuples, which can be keys of a cache."""
 
 
 class WeightsError(ValueError):
@@ -157,16 +161,37 @@ LENGTHS: Final = {
 }
 
 
-def read_weights(path: Path) -> Weights:
-    """Return the tables of weights in a TOML file.
+def read_weights(weights: Weights | str | PathLike[str] | None) -> Weights:
+    """Return the tables of weights, which can be in a TOML file. None means no tables.
 
     Raises WeightsError if the file is not valid TOML, and OSError if it cannot be read.
     """
+    if weights is None:
+        return {}
+    if isinstance(weights, Mapping):
+        return weights
     import tomllib  # only here: few runs read a file, and tomllib is slow to import
 
+    path = Path(weights)
     try:
         with path.open("rb") as file:
             table = tomllib.load(file)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise WeightsError(f"{path}: {error}") from None
     return table
+
+
+def frozen(weights: Weights, what: str) -> Changes:
+    """Return the weights as tuples. `what` says what the tables map to weights.
+
+    Raises WeightsError for a table that is not a mapping, and for an invalid weight.
+    """
+    for title, table in weights.items():
+        if not isinstance(table, Mapping):
+            raise WeightsError(f"{title} must be a table of {what} and weights")
+        for name, weight in table.items():
+            # Sums of larger weights would no longer be exact.
+            if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
+                rule = "a weight must be 0, or a number from 1e-9 to 1e9"
+                raise WeightsError(f"{title}.{name}: {rule}, found {short.repr(weight)}")
+    return tuple((title, tuple(table.items())) for title, table in weights.items())

@@ -15,15 +15,13 @@ generate expressions. `maker.py` combines expressions and idioms.
 from __future__ import annotations
 
 import difflib
-import random
 from collections.abc import Mapping
 from functools import lru_cache
 from os import PathLike
-from pathlib import Path
 from typing import Final, TypedDict, TypeVar
 
 from scriptschema import messages as m
-from scriptschema.choices import Choices, RandomChoices
+from scriptschema.choices import Choices, seeded
 from scriptschema.generation.programs import combinations, nodes
 from scriptschema.generation.programs.annotations import ANNOTATIONS, Types
 from scriptschema.generation.programs.counts import Counts
@@ -32,12 +30,8 @@ from scriptschema.generation.programs.idioms import COMPILED, IDIOMS, SPANS
 from scriptschema.generation.programs.maker import LEAF, Maker
 from scriptschema.generation.programs.scope import Scope, Variable
 from scriptschema.generation.programs.templates.uses import avoids
-from scriptschema.generation.trees import (
-    DEEPEST,
-    DEFAULT_SIZE,
-    MAX_DEPTH,
-)
-from scriptschema.generation.weights import Weights, WeightsError, read_weights
+from scriptschema.generation.trees import DEEPEST, DEFAULT_SIZE, MAX_DEPTH
+from scriptschema.generation.weights import Changes, Weights, WeightsError, frozen, read_weights
 from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.validation.constants import returns
 from scriptschema.versions import Version, has
@@ -137,11 +131,8 @@ def program(
 
     Raises WeightsError for invalid weights, and ValueError for other invalid options.
     """
-    if seed is not None and choices is not None:
-        raise ValueError("seed and choices cannot be combined")
+    source = seeded(seed, choices)
     check_options(size, max_depth, types)
-    # Nothing here is secret, so predictable random numbers do no harm.
-    source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
     grammar = grammar_of(weights, wrong, deterministic, types, luau, runs=runs)
     if swarm:
         grammar = grammar.swarm(source)
@@ -277,22 +268,15 @@ def grammar_of(
         wrong = 0.0 if typed else WRONG if runs else WRONG_IF_COMPILED
     if not isinstance(wrong, (int, float)) or not 0 <= wrong <= 1:
         raise ValueError(f"`wrong` must be a number from 0 to 1, found {wrong!r}")
-    if weights is None:
-        return _grammar((), wrong, deterministic, typed, luau, runs, without)
-    if not isinstance(weights, Mapping):
-        weights = read_weights(Path(weights))
-    for table, inner in weights.items():
+    weights = read_weights(weights)
+    for table in weights:
         if table not in _WEIGHTS:
             raise WeightsError(f"weights has no table {table!r}; available: {', '.join(_WEIGHTS)}")
-        if not isinstance(inner, Mapping):
-            raise WeightsError(f"{table} must be a table of names and weights")
-        for name, weight in inner.items():
+    changes = frozen(weights, "names")
+    for table, inner in changes:
+        for name, _ in inner:
             if name not in _WEIGHTS[table]:
                 raise WeightsError(f"{table} has no {name!r}{_nearest(name, _WEIGHTS[table])}")
-            if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
-                rule = "a weight must be 0, or a number from 1e-9 to 1e9"
-                raise WeightsError(f"{table}.{name}: {rule}, found {weight!r}")
-    changes = tuple((table, tuple(inner.items())) for table, inner in weights.items())
     return _grammar(changes, wrong, deterministic, typed, luau, runs, without)
 
 
@@ -304,7 +288,7 @@ _WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
 
 @lru_cache(maxsize=16)
 def _grammar(
-    changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...],
+    changes: Changes,
     wrong: float,
     deterministic: bool,
     typed: bool,
