@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from scriptschema.base import INT32_MAX, INT32_MIN, INT64_MAX
+from scriptschema.codec.varints import int64
 from scriptschema.messages import Expr, ExprBinary, ExprConstantNumber
 
 _DECIMAL: Final = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?")
@@ -91,7 +92,7 @@ def integer_value(text: str) -> int:
     if digits.isdigit() and len(digits) < 100 and int(digits) <= INT64_MAX:
         return int(digits)
     if _PREFIXED.fullmatch(digits) and len(digits) < 100 and int(digits, 0) < 2**64:
-        return (int(digits, 0) ^ 1 << 63) - (1 << 63)
+        return int64(int(digits, 0))
     raise ValueError(f"`{text}` is not a 64-bit integer")
 
 

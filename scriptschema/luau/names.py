@@ -201,13 +201,10 @@ class Names:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tables as a dict that `from_dict` accepts and JSON can represent."""
-        tables = {field.name: getattr(self, field.name) for field in attrs.fields(Names)}
-        del tables["members"]
+        names = [field.name for field in attrs.fields(Names) if field.init]
+        tables: dict[str, Any] = {name: list(getattr(self, name)) for name in names}
         tables["libraries"] = {owner: list(table) for owner, table in self.libraries.items()}
-        return {
-            name: table if isinstance(table, dict) else list(table)
-            for name, table in tables.items()
-        }
+        return tables
 
     def local(self, index: int) -> str:
         """Return the name of the Local with this index."""
@@ -292,9 +289,8 @@ class NameReader:
         self._base = names
         self.local = _Reader(names.locals)
         self.type = _Reader(names.types)
-        newer = {
-            name: _NEWER_INDEX[name] for name in ("integer",) if has(luau, NEWER_MEMBERS["", name])
-        }
+        has_integer = has(luau, NEWER_MEMBERS["", "integer"])
+        newer = {"integer": _NEWER_INDEX["integer"]} if has_integer else {}
         self.primitive = _Reader(names.primitives, newer)
         self.class_ = _Reader(names.classes)
         self._custom = _Reader(names.customs)

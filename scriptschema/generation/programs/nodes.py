@@ -22,6 +22,7 @@ from scriptschema.declaration import compile_source
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.members import LINES
 from scriptschema.luau.names import DEFAULT, NameReader
+from scriptschema.luau.validation.traversal import WRAPPERS
 from scriptschema.versions import TODAY
 
 MessageT = TypeVar("MessageT", bound=Message, covariant=True)
@@ -65,9 +66,6 @@ def _makers() -> dict[str, Callable[..., Any]]:
     compile_source("\n".join(lines), scope, "nodes")
     return {name: scope[name] for name in names}
 
-
-WRAPPERS: Final = frozenset([m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type])
-"""The messages that consist only of a oneof."""
 
 MAKERS: Final[Mapping[str, Callable[..., Any]]] = _makers()
 """The functions by name. For example, `make_ExprCall` creates an ExprCall, and `make_Expr_call`

@@ -43,9 +43,7 @@ _EXPR: Final = {field.type: name for name, field in m.Expr.ALL_FIELDS.items()}
 _PREFIX: Final = {field.type: name for name, field in m.ExprPrefix.ALL_FIELDS.items()}
 _LITERAL: Final = {field.type: name for name, field in m.ExprLiteral.ALL_FIELDS.items()}
 _ATTRIBUTES: Final = {
-    "checked": m.ExprAttr.Kind.Checked,
-    "native": m.ExprAttr.Kind.Native,
-    "deprecated": m.ExprAttr.Kind.Deprecated,
+    kind.name.lower(): kind for kind in m.ExprAttr.Kind if kind is not m.ExprAttr.Kind.Unknown
 }
 
 

@@ -110,22 +110,15 @@ def attributes(function: m.ExprFunction) -> list[Part]:
 
 
 def _write_attribute(w: Writer, node: m.ExprAttr) -> None:
-    name = _ATTRIBUTES.get(node.type) or w.names.field(node.name or m.Name())
-    args = node.args
-    alone = len(args) == 1 and args[0].which in ("string", "table")
-    if alone and not node.parenthesised:
-        w.print(name, " ", args[0])
-    elif args or node.parenthesised:
-        w.print(name, "(", *separated(args), ")")
+    name = node.type.name.lower()
+    if node.type is m.ExprAttr.Kind.Unknown:
+        name = w.names.field(node.name or m.Name())
+    if can_be_parenless(node) and not node.parenthesised:
+        w.print(name, " ", node.args[0])
+    elif node.args or node.parenthesised:
+        w.print(name, "(", *separated(node.args), ")")
     else:
         w.out.append(name)
-
-
-_ATTRIBUTES: Final = {
-    m.ExprAttr.Kind.Checked: "checked",
-    m.ExprAttr.Kind.Native: "native",
-    m.ExprAttr.Kind.Deprecated: "deprecated",
-}
 
 
 def _write_literal_item(w: Writer, node: m.LiteralTableItem) -> None:
@@ -195,8 +188,8 @@ def write_call(w: Writer, node: m.ExprCall) -> None:
     w.out.append(")")
 
 
-def can_be_parenless(node: m.ExprCall) -> bool:
-    """Return whether a call can omit its parentheses.
+def can_be_parenless(node: m.ExprCall | m.ExprAttr) -> bool:
+    """Return whether a call or an attribute can omit its parentheses.
 
     It can if its only argument is a string or a table.
     """

@@ -40,7 +40,6 @@ from scriptschema.luau.printing.type_annotations import (
     array_item,
     members,
     write_intersection,
-    write_operand,
     write_type,
     write_type_item,
     write_type_table,
@@ -313,13 +312,7 @@ def _write_intersection(w: StyledWriter, node: m.TypeIntersection) -> None:
 
 def _write_union(w: StyledWriter, node: m.TypeUnion) -> None:
     _write_sign(w, "| ")
-    if w.differs(w.shorthands):
-        after = w.after
-        write_operand(w, node.left, "union", 1)
-        w.out.append(" | ")
-        write_operand(w, node.right, None, after)
-    else:
-        write_union(w, node)
+    write_union(w, node, shorthand=not w.differs(w.shorthands))
 
 
 WRITE: Final[Mapping[type[Message], Write]] = {

@@ -45,12 +45,14 @@ def generics(
     """Return `<T, U..., further>`, or nothing if there are no generics or if types are left out."""
     if not (generics or packs or further is not None) or not w.types:
         return []
-    parts = separated(generics)
+    parts: list[Part] = []
+    for generic in generics:
+        parts += (", ", generic)
     for pack in packs:
-        parts += (", ", pack, "...") if parts else (pack, "...")
+        parts += (", ", pack, "...")
     for argument in [] if further is None else further.items:
-        parts += (", ", argument) if parts else (argument,)
-    return ["<", *parts, ">"]
+        parts += (", ", argument)
+    return ["<", *parts[1:], ">"]
 
 
 def write_type_alias(w: Writer, node: m.StatTypeAlias) -> None:
@@ -116,7 +118,7 @@ def _write_pack(w: Writer, node: m.TypePack) -> None:
         w.out.append(UNSET)
 
 
-def write_operand(w: Writer, node: m.Type, chained: str | None, after: int) -> None:
+def _write_operand(w: Writer, node: m.Type, chained: str | None, after: int) -> None:
     """Print an operand of a union or an intersection, in parentheses if necessary.
 
     `chained` is the operation (`union` or `intersection`) that needs no parentheses here, or None.
@@ -210,24 +212,24 @@ def _write_typeof(w: Writer, node: m.TypeTypeof) -> None:
     w.print("typeof(", node.expr, ")")
 
 
-def write_union(w: Writer, node: m.TypeUnion) -> None:
-    """Print a union."""
+def write_union(w: Writer, node: m.TypeUnion, *, shorthand: bool = True) -> None:
+    """Print a union. If `shorthand` is true, `T | nil` is printed as `T?`."""
     after = w.after
-    write_operand(w, node.left, "union", 1)
-    if _is_primitive(w, node.right, "nil") and node.left.which != "union":
+    _write_operand(w, node.left, "union", 1)
+    if shorthand and _is_primitive(w, node.right, "nil") and node.left.which != "union":
         w.after = 0
         w.out.append("?")
     else:
         w.out.append(" | ")
-        write_operand(w, node.right, None, after)
+        _write_operand(w, node.right, None, after)
 
 
 def write_intersection(w: Writer, node: m.TypeIntersection) -> None:
     """Print an intersection."""
     after = w.after
-    write_operand(w, node.left, "intersection", 1)
+    _write_operand(w, node.left, "intersection", 1)
     w.out.append(" & ")
-    write_operand(w, node.right, None, after)
+    _write_operand(w, node.right, None, after)
 
 
 def _write_class(w: Writer, node: m.TypeClass) -> None:

@@ -66,7 +66,7 @@ _NOT_EMPTY: Final = {
 JUMPS: Final = frozenset(["break_", "continue_", "return_"])
 """The statements that must come last in their block."""
 
-_WRAPPERS: Final = (m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type)
+WRAPPERS: Final = frozenset([m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type])
 """The messages that consist only of a oneof."""
 
 
@@ -98,7 +98,7 @@ def _heights() -> dict[type[Message], int]:
                 ),
                 default=0,
             )
-            if cls in _WRAPPERS:
+            if cls in WRAPPERS:
                 height = 1 + min(heights[field.type] for field in fields)
             if height != heights[cls]:
                 heights[cls] = height
@@ -234,7 +234,7 @@ class Traversal:
             value = getattr(node, field.name)
             if not field.is_message or not value or HEIGHTS[field.type] <= room:
                 continue
-            is_wrapper = cls in _WRAPPERS
+            is_wrapper = cls in WRAPPERS
             if field.rule == "required" and not (field.oneof or is_wrapper):
                 continue
             self.note(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.base import INT32_MAX, INT32_MIN, Message, walk
+from scriptschema.base import Message, walk
+from scriptschema.luau.literals import nearest_int32
 from scriptschema.luau.validation.traversal import Problem, Traversal
 from scriptschema.versions import Version
 
@@ -38,8 +39,7 @@ def leave_out_newer(v: Traversal, luau: Version) -> None:
             if not field.oneof:
                 setattr(node, name, [] if field.rule == "repeated" else None)
             elif isinstance(value, m.ExprConstantInteger):
-                number = max(INT32_MIN, min(value.val, INT32_MAX))
-                node.number = m.ExprConstantNumber(val=number)
+                node.number = m.ExprConstantNumber(val=nearest_int32(value.val))
             elif isinstance(value, m.ExprInstantiate):
                 _take(node, value.expr)
             elif isinstance(node, m.Stat):

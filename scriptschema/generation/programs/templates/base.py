@@ -15,12 +15,12 @@ import attrs
 from scriptschema.base import Message, walk
 from scriptschema.codec.compiling import indented
 from scriptschema.generation.programs.maker import Frame, Maker, Template
-from scriptschema.generation.programs.nodes import WRAPPERS
 from scriptschema.generation.programs.scope import SELF
 from scriptschema.generation.programs.templates.source import Build, Writer
 from scriptschema.luau.library import KINDS
 from scriptschema.luau.names import DEFAULT, NameReader
 from scriptschema.luau.parse import parse
+from scriptschema.luau.validation.traversal import WRAPPERS
 from scriptschema.messages import Expr, Local, LValue, Name, TableItem, Type
 from scriptschema.versions import TODAY
 
