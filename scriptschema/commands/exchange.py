@@ -25,7 +25,7 @@ from scriptschema.commands.console import (
     refuse_terminal,
     report,
 )
-from scriptschema.commands.luau import load_names, names_option
+from scriptschema.commands.luau import inputs_argument, load_names, names_option, output_option
 
 if TYPE_CHECKING:
     from scriptschema.base import Message
@@ -74,12 +74,10 @@ def dictionary_command(output: str | None, names_path: Path | None, luau: Versio
 
 
 @program.command()
-@click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
+@inputs_argument
 @click.option("--to", "to_format", type=FORMATS, required=True, help="The format to write.")
 @from_option
-@click.option(
-    "-o", "--output", metavar="FILE|DIR", help="The file to write (default: standard output)."
-)
+@output_option
 @message_option
 @drop_unknown_option
 @luau_option

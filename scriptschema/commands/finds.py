@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from scriptschema.fuzzing.targets.base import Spelling
     from scriptschema.fuzzing.targets.outcome import Run
 
-FIND = INPUT_FOLDER
 LINES = 20
 """The maximum number of lines that `reproduce` shows of each output."""
 
 
 @program.command("reproduce")
-@click.argument("folders", type=FIND, nargs=-1, required=True, metavar="FIND...")
+@click.argument("folders", type=INPUT_FOLDER, nargs=-1, required=True, metavar="FIND...")
 @click.option(
     "--original",
     is_flag=True,
@@ -216,7 +215,7 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
 
 
 @program.command("bisect")
-@click.argument("folder", type=FIND, metavar="FIND")
+@click.argument("folder", type=INPUT_FOLDER, metavar="FIND")
 @click.option(
     "--build",
     "builds",
@@ -258,7 +257,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
 
 
 @program.command("export")
-@click.argument("folders", type=FIND, nargs=-1, required=True, metavar="FIND...")
+@click.argument("folders", type=INPUT_FOLDER, nargs=-1, required=True, metavar="FIND...")
 @click.option(
     "--to",
     "form",

@@ -70,7 +70,11 @@ def from_text(
     runtime = _runtime_classes(version_schema)[f"{PACKAGE}.{cls.__name__}"]
     if isinstance(text, str):
         text = text.encode("utf-8", "surrogateescape")
-    return _converted(cls, parse_text(runtime, text, unknown), version_schema)
+    message = parse_text(runtime, text, unknown)
+    try:
+        return wire.decode(cls, message.SerializePartialToString(), luau=version_schema.since)
+    except wire.DecodeError as error:
+        raise FormatError(str(wire.EncodeError(error.path, error.reason))) from None
 
 
 def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
@@ -154,10 +158,3 @@ def _unescaped(text: bytes) -> bytes:
 
 def _line(match: re.Match[bytes]) -> int:
     return match.string.count(b"\n", 0, match.start()) + 1
-
-
-def _converted(cls: type[MessageT], message: Any, version_schema: Schema) -> MessageT:
-    try:
-        return wire.decode(cls, message.SerializePartialToString(), luau=version_schema.since)
-    except wire.DecodeError as error:
-        raise FormatError(str(wire.EncodeError(error.path, error.reason))) from None

@@ -157,12 +157,6 @@ class Parameter:
             return ROLES[self.role].limits(length, before)
         return self.bounds or (0,)
 
-    def boundary_values(self, length: int, before: int) -> list[str]:
-        """Return expressions: each limit, the integers next to it, and the limit plus one half."""
-        limits = self.limits(length, before)
-        whole = dict.fromkeys(value + step for value in limits for step in (0, -1, 1))
-        return [*map(str, whole), *(f"{value} + 1 / 2" for value in dict.fromkeys(limits))]
-
 
 @attrs.frozen
 class Signature:

@@ -117,14 +117,14 @@ def _values(maker: Maker, parameters: Sequence[Parameter], size: int, room: int)
     return values
 
 
-def _pack_by(maker: Maker, count: int, size: int, room: int) -> tuple[str, list[Expr]]:
-    chosen = [_PACKS[maker.below(count)] for _ in range(1 + maker.below(3))]
+def _pack_by(maker: Maker, size: int, room: int) -> tuple[str, list[Expr]]:
+    chosen = [_PACKS[maker.below(len(_PACKS))] for _ in range(1 + maker.below(3))]
     parameters = [parameter for _, parameter in chosen if parameter]
     return "".join(part for part, _ in chosen), _values(maker, parameters, size, room)
 
 
 def _pack(maker: Maker, size: int, room: int) -> list[Expr]:
-    text, values = _pack_by(maker, len(_PACKS), size, room)
+    text, values = _pack_by(maker, size, room)
     return [maker.constant(nodes.string(text)), *values]
 
 
@@ -138,7 +138,7 @@ def _packing() -> ExprPrefix:
 
 
 def _packed(maker: Maker, size: int, room: int) -> list[Expr]:
-    text, values = _pack_by(maker, len(_PACKS), size - 10, room - 2)
+    text, values = _pack_by(maker, size - 10, room - 2)
     maker.made += _PACKED
     constant = nodes.string(text)
     return [nodes.string(text), nodes.call(_packing(), [constant, *values])]

@@ -72,8 +72,8 @@ def formatted(maker: Maker, kind: str) -> list[m.Expr]:
         text, limit = _FORMATS[maker.below(len(_FORMATS))], (0, 9, 255)[maker.below(3)]
     else:
         text, limit = _PACKED[maker.below(len(_PACKED))]
-    parameter = Parameter("integer", bounds=(limit, limit))
-    texts = (*parameter.boundary_values(0, 0), "1 / 0", "2 ^ 53", "2 ^ 63", "-2147483648", "nil")
+    beside = *(str(limit + step) for step in (0, -1, 1)), f"{limit} + 1 / 2"
+    texts = (*beside, "1 / 0", "2 ^ 53", "2 ^ 63", "-2147483648", "nil")
     return [nodes.string(text), of_text(texts[maker.below(len(texts))])]
 
 
