@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Iterator
 
+from limits import a_local, binary
 from real_luau import RealLuau
 
 from scriptschema.luau.operators import BINARY, UNARY
@@ -22,18 +23,9 @@ from scriptschema.messages import (
     ExprIfElse,
     ExprLocal,
     ExprUnary,
-    Local,
 )
 
 VALUES = "{2, -3, '12', false}"
-
-
-def operand(index: int) -> Expr:
-    return Expr(local=ExprLocal(var=Local(name=index)))
-
-
-def binary(op: ExprBinary.Op, left: Expr, right: Expr) -> Expr:
-    return Expr(binary=ExprBinary(op=op, left=left, right=right))
 
 
 def unary(op: ExprUnary.Op, expr: Expr) -> Expr:
@@ -42,14 +34,14 @@ def unary(op: ExprUnary.Op, expr: Expr) -> Expr:
 
 def pairs() -> Iterator[tuple[Expr, Expr]]:
     """Yield both ways to nest each pair of binary operators."""
-    x, y, z = map(operand, range(3))
+    x, y, z = map(a_local, range(3))
     for one in ExprBinary.Op:
         for two in ExprBinary.Op:
             yield binary(two, binary(one, x, y), z), binary(one, x, binary(two, y, z))
 
 
 def trees() -> Iterator[Expr]:
-    x, y, z = map(operand, range(3))
+    x, y, z = map(a_local, range(3))
     minus_two = Expr(number=ExprConstantNumber(val=-2))
     choice = Expr(ifelse=ExprIfElse(cond=x, then=y, else_=z))
     for left, right in pairs():
@@ -72,7 +64,7 @@ def trees() -> Iterator[Expr]:
 
 def larger_trees() -> Iterator[Expr]:
     """Yield trees with two binary operators and at least one operand that is not a variable."""
-    x, y, z = map(operand, range(3))
+    x, y, z = map(a_local, range(3))
     minus_two = Expr(number=ExprConstantNumber(val=-2))
     choice = Expr(ifelse=ExprIfElse(cond=x, then=y, else_=z))
     for op in ExprBinary.Op:

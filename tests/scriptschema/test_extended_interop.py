@@ -3,12 +3,12 @@
 import json
 import math
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import ok_here, run_here
 from components import require
 from google.protobuf import (
     descriptor_pb2,
@@ -154,49 +154,31 @@ def test_the_seeds_formats_refuse_an_extension_and_say_so() -> None:
     assert interop.from_json(m.Stat, text, unknown="drop") == m.Stat(local=m.StatLocal())
 
 
-def test_convert_takes_extended_trees_through_every_format(tmp_path: Path) -> None:
+def test_convert_takes_extended_trees_through_every_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     tree = m.ModuleSet(program=m.StatBlock(body=[m.Stat(local=m.StatLocal(is_const=True))]))
     files.write(tmp_path / "a.pb", wire.encode(tree, luau="today"))
-    command = [sys.executable, "-m", "scriptschema", "convert"]
     for source, form, target in [
         ("a.pb", "text", "b.textproto"),
         ("b.textproto", "json", "c.json"),
         ("c.json", "binary", "d.pb"),
     ]:
-        options = ["--luau", "0.711", "--to", form, "-o", target]
-        subprocess.run([*command, source, *options], cwd=tmp_path, check=True)
+        ok_here("convert", source, "--luau", "0.711", "--to", form, "-o", target)
     assert (tmp_path / "d.pb").read_bytes() == (tmp_path / "a.pb").read_bytes()
-    refused = subprocess.run(
-        [*command, "a.pb", "--to", "text"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    refused = run_here("convert", "a.pb", "--to", "text")
     assert refused.returncode == 1
-    assert "StatLocal: unknown field 4" in refused.stderr
-    wrong = subprocess.run(
-        [*command, "a.pb", "--to", "text", "--luau", "5"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    assert b"StatLocal: unknown field 4" in refused.stderr
+    wrong = run_here("convert", "a.pb", "--to", "text", "--luau", "5")
     assert wrong.returncode == 2
-    assert "unknown version of Luau '5'" in wrong.stderr
+    assert b"unknown version of Luau '5'" in wrong.stderr
 
 
 def test_show_prints_an_extended_tree(tmp_path: Path) -> None:
     files.write(tmp_path / "a.pb", wire.encode(m.StatLocal(is_const=True), luau="today"))
-    options = ["--message", "StatLocal", "--luau", "today"]
-    shown = subprocess.run(
-        [sys.executable, "-m", "scriptschema", "show", "a.pb", *options],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "is_const=True" in shown.stdout
+    shown = ok_here("show", tmp_path / "a.pb", "--message", "StatLocal", "--luau", "today")
+    assert b"is_const=True" in shown
 
 
 def test_every_message_of_the_schema_is_walked_by_the_random_trees() -> None:

@@ -2,16 +2,18 @@
 
 import json
 import subprocess
-import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import spec
 from components import require
+from fresh import printed_by
 from google.protobuf import descriptor_pb2, json_format, text_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trees import nested
 
 from scriptschema import Message, interop, messages, strategies, walk, wire
 from scriptschema.messages import (
@@ -19,7 +21,6 @@ from scriptschema.messages import (
     Expr,
     ExprCall,
     ExprConstantString,
-    ExprGroup,
     ExprPrefix,
     ExprUnary,
     Local,
@@ -241,16 +242,6 @@ BAD_TEXT = [
 ]
 
 
-@pytest.mark.parametrize(("cls", "text", "reason"), BAD_TEXT, ids=[row[2] for row in BAD_TEXT])
-def test_bad_text_is_refused_with_line_and_reason(
-    cls: type[Message], text: str | bytes, reason: str
-) -> None:
-    with pytest.raises(interop.FormatError) as caught:
-        interop.from_text(cls, text)
-    assert reason in str(caught.value)
-    assert len(str(caught.value)) < 1000
-
-
 BAD_JSON = [
     (Local, "{", "line 1, column 2: Expecting property name"),
     (Local, "{}", "Local.name is required (int32, tag 1)"),
@@ -291,12 +282,16 @@ BAD_JSON = [
 ]
 
 
-@pytest.mark.parametrize(("cls", "text", "reason"), BAD_JSON, ids=[row[2] for row in BAD_JSON])
-def test_bad_json_is_refused_with_the_reason(
-    cls: type[Message], text: str | bytes, reason: str
+BAD = [(interop.from_text, *row) for row in BAD_TEXT]
+BAD += [(interop.from_json, *row) for row in BAD_JSON]
+
+
+@pytest.mark.parametrize(("read", "cls", "text", "reason"), BAD, ids=[row[3] for row in BAD])
+def test_bad_text_and_bad_json_are_refused_with_the_reason_and_the_line_if_there_is_one(
+    read: Callable[..., Message], cls: type[Message], text: str | bytes, reason: str
 ) -> None:
     with pytest.raises(interop.FormatError) as caught:
-        interop.from_json(cls, text)
+        read(cls, text)
     assert reason in str(caught.value)
     assert len(str(caught.value)) < 1000
 
@@ -368,10 +363,7 @@ def test_json_needs_no_runtime_of_protobuf() -> None:
         "text = interop.to_json(messages.Local(name=1))\n"
         "print(interop.from_json(messages.Local, text))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "Local(name=1)\n"
+    assert printed_by(script) == "Local(name=1)\n"
 
 
 def test_unknown_values_of_enums_are_dropped_where_that_is_requested() -> None:
@@ -385,14 +377,12 @@ def test_unknown_fields_are_dropped_where_that_is_requested() -> None:
 
 
 def test_trees_as_deep_as_the_limit_go_through_text_and_json() -> None:
-    deep = Expr()
-    for _ in range(50):
-        deep = Expr(group=ExprGroup(expr=deep))
+    deep = nested(100)
     assert interop.from_text(Expr, interop.to_text(deep)) == deep
     assert interop.from_json(Expr, interop.to_json(deep)) == deep
     for write in (interop.to_text, interop.to_json):
         with pytest.raises(wire.EncodeError, match="nested more than 100 levels deep"):
-            write(Expr(group=ExprGroup(expr=deep)))
+            write(nested(102))
 
 
 @settings(max_examples=200)

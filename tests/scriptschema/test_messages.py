@@ -12,6 +12,7 @@ import spec
 from hypothesis import given
 from hypothesis.vendor.pretty import pretty
 from pure_protobuf.message import BaseMessage
+from trees import nested
 
 from scriptschema import Message, Path, ValidationError, messages, strategies, walk
 from scriptschema.choices import BytesChoices
@@ -476,13 +477,6 @@ def test_paths_compare_by_their_steps() -> None:
     assert path
     assert not Path()
     assert (repr(path), repr(Path())) == ("<Path body[2]>", "<Path (root)>")
-
-
-def nested(levels: int) -> Expr:
-    expr = number(7)
-    for _ in range(levels // 2):
-        expr = Expr(group=ExprGroup(expr=expr))
-    return expr
 
 
 def test_trees_of_any_depth_can_be_copied_and_pickled() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trees import nested, size
 
 from scriptschema import strategies, wire
 from scriptschema.base import Message, walk
@@ -109,7 +110,7 @@ def test_every_message_can_stand_outermost(name: str) -> None:
         scan = wire.scan(type(tree), wire.encode(tree))
         known = parts()
         count = sum(len(known[number].messages) for number in scan.parts)
-        assert count == sum(1 for _ in walk(tree))
+        assert count == size(tree)
 
 
 def test_unknown_fields_are_dropped_or_refused_as_asked() -> None:
@@ -117,14 +118,6 @@ def test_unknown_fields_are_dropped_or_refused_as_asked() -> None:
     assert wire.canonical(ModuleSet, data + b"\x98\x06\x01")[0] == data
     with pytest.raises(wire.DecodeError, match="unknown field 99"):
         wire.scan(ModuleSet, data + b"\x98\x06\x01", unknown="error")
-
-
-def nested(levels: int) -> Expr:
-    """Return nested groups with `levels` levels below the outermost message."""
-    tree = Expr()
-    for _ in range(levels // 2):
-        tree = Expr(group=ExprGroup(expr=tree))
-    return tree
 
 
 def test_depth_is_limited_as_in_decoding() -> None:

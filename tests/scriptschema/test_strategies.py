@@ -1,15 +1,13 @@
 """Strategies: Hypothesis finds them by type and shrinks to the smallest tree, within its limits."""
 
-import os
 import random
 import statistics
-import subprocess
-import sys
 from collections import Counter
 from enum import IntEnum
 from typing import Any
 
 import pytest
+from fresh import printed_by
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
@@ -318,8 +316,7 @@ def examples_of(strategy: str, count: int) -> list[bytes]:
     depend on what other tests import.
     """
     script = _EXAMPLES.replace("COUNT", str(count)).replace("STRATEGY", strategy)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    return [bytes.fromhex(line) for line in done.stdout.decode().splitlines()]
+    return [bytes.fromhex(line) for line in printed_by(script).splitlines()]
 
 
 def examples() -> list[ModuleSet]:
@@ -404,10 +401,7 @@ def test_types_are_found_whichever_is_imported_first(first: str) -> None:
         "assert 'scriptschema.strategies' not in __import__('sys').modules\n"
         "print(type(st.from_type(messages.Expr).example()).__name__)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "Expr\n"
+    assert printed_by(script) == "Expr\n"
 
 
 def test_a_checkout_without_entry_points_finds_types_once_the_strategies_are_imported() -> None:
@@ -418,22 +412,11 @@ def test_a_checkout_without_entry_points_finds_types_once_the_strategies_are_imp
         "from hypothesis import strategies as st\n"
         "print(type(st.from_type(messages.Expr).example()).__name__)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "HYPOTHESIS_NO_PLUGINS": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "Expr\n"
+    assert printed_by(script, HYPOTHESIS_NO_PLUGINS="1") == "Expr\n"
 
 
 def modules_after(code: str) -> set[str]:
-    script = f"{code}\nimport sys\nprint(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    return set(done.stdout.split())
+    return set(printed_by(f"{code}\nimport sys\nprint(*sys.modules)").split())
 
 
 def test_importing_hypothesis_does_not_load_the_messages() -> None:

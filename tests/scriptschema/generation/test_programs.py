@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trees import depth
+from trees import size as size_of
 
 from scriptschema import wire
-from scriptschema.base import Message, walk
+from scriptschema.base import walk
 from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.generation.programs import (
@@ -50,15 +52,6 @@ from scriptschema.messages import (
     StatWhile,
 )
 from scriptschema.versions import Span, Version
-
-
-def depth(tree: Message) -> int:
-    return max(len(path) for _, path in walk(tree))
-
-
-def size(tree: Message) -> int:
-    return sum(1 for _ in walk(tree))
-
 
 OPTIONS = {
     "defaults": {},
@@ -105,7 +98,7 @@ def test_no_program_is_deeper_than_requested(max_depth: int) -> None:
 @pytest.mark.parametrize("aim", [50, 200, 1000, 10_000])
 def test_programs_have_the_size_asked_for_on_the_average(aim: int) -> None:
     count = max(5, 20_000 // aim)
-    mean = sum(size(program(seed=seed, size=aim)) for seed in range(count)) / count
+    mean = sum(size_of(program(seed=seed, size=aim)) for seed in range(count)) / count
     assert 0.85 * aim <= mean <= 1.2 * aim
 
 
@@ -211,7 +204,7 @@ def test_every_message_alternative_and_operator_is_in_one_of_a_hundred_programs(
 def test_a_program_of_a_hundred_thousand_nodes_is_valid_and_not_deep() -> None:
     tree = program(seed=2, size=100_000)
     assert check(tree) == []
-    assert 85_000 <= size(tree) <= 120_000
+    assert 85_000 <= size_of(tree) <= 120_000
     assert depth(tree) <= 100
 
 
@@ -261,7 +254,7 @@ def test_a_program_without_any_library_still_has_its_size() -> None:
     for seed in range(40):
         tree = program(seed=seed, size=200, weights=weights)
         assert not any("." in name for name in names_in(tree, None))
-        assert size(tree) > 120
+        assert size_of(tree) > 120
 
 
 def test_without_the_idiom_that_requires_it_a_program_has_no_module() -> None:

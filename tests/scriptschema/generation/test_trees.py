@@ -1,18 +1,18 @@
 """The tree generator: sizes, depth, variety, weights, and seeds that mean the same everywhere."""
 
 import hashlib
-import os
 import random
 import statistics
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path as FilePath
 
 import pytest
 import spec
+from fresh import printed_by
 from hypothesis import given
 from hypothesis import strategies as st
+from trees import depth
+from trees import size as size_of
 
 from scriptschema import Message, messages, walk, wire
 from scriptschema.base import INT32_MAX, INT32_MIN
@@ -37,25 +37,17 @@ from scriptschema.messages import (
 ALL = list(MESSAGES.values())
 
 
-def count(tree: Message) -> int:
-    return sum(1 for _ in walk(tree))
-
-
-def depth(tree: Message) -> int:
-    return max(len(path) for _, path in walk(tree))
-
-
 @pytest.mark.parametrize("cls", [ModuleSet, Expr, Stat, StatBlock, Type])
 @pytest.mark.parametrize("size", [1, 2, 5, 20, 100, 1000, 10_000])
 def test_the_median_size_is_within_a_factor_of_two(cls: type[Message], size: int) -> None:
     rounds = 5 if size > 1000 else 41
-    median = statistics.median(count(generate(cls, seed=s, size=size)) for s in range(rounds))
+    median = statistics.median(size_of(generate(cls, seed=s, size=size)) for s in range(rounds))
     assert size / 2 <= median <= 2 * size
 
 
 def test_a_tree_of_a_hundred_thousand_nodes_keeps_to_size_and_depth() -> None:
     tree = generate(seed=3, size=100_000)
-    assert 50_000 <= count(tree) <= 200_000
+    assert 50_000 <= size_of(tree) <= 200_000
     assert depth(tree) <= 100
 
 
@@ -148,7 +140,7 @@ def test_every_tree_is_valid_and_comes_back_from_its_bytes(
 def test_the_simplest_choices_give_the_simplest_tree() -> None:
     for cls in ALL:
         simplest = generate(cls, choices=BytesChoices(b""))
-        assert count(simplest) == grammar_of(None).costs[cls]
+        assert size_of(simplest) == grammar_of(None).costs[cls]
         assert all(
             getattr(node, name) in (0, False, "", None, []) or field.is_message
             for node, _ in walk(simplest)
@@ -169,7 +161,7 @@ def test_more_bytes_give_larger_trees_and_a_byte_more_a_small_change() -> None:
     source = random.Random(1)
     sizes = {
         length: statistics.mean(
-            count(generate(choices=BytesChoices(source.randbytes(length)))) for _ in range(200)
+            size_of(generate(choices=BytesChoices(source.randbytes(length)))) for _ in range(200)
         )
         for length in (2, 20, 200)
     }
@@ -188,16 +180,7 @@ def test_a_seed_means_the_same_tree_in_every_process_and_always() -> None:
         "print(hashlib.sha256(b''.join(wire.encode(generate(seed=s)) for s in range(9)))"
         ".hexdigest())"
     )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for hash_seed in ("0", "1", "random")
-    }
+    outputs = {printed_by(script, PYTHONHASHSEED=seed) for seed in ("0", "1", "random")}
     assert len(outputs) == 1
 
 
