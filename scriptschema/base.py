@@ -49,17 +49,8 @@ class Int64(int):
     """The annotation of int64 fields. Their values are plain `int`. Other integers are int32."""
 
 
-@attrs.frozen
-class Since:
-    """Annotates an extension field with the first version of Luau that accepts its syntax."""
-
-    text: str
-
-    @property
-    def version(self) -> Version:
-        """Return `text` as a Version, which can be compared."""
-        return Version.parse(self.text)
-
+Since: Final = Version.parse
+"""Annotates an extension field with the first version of Luau that accepts its syntax."""
 
 Rule = Literal["required", "optional", "repeated"]
 
@@ -71,12 +62,8 @@ class ValidationError(ValueError):
     """Raised for a value that the schema does not allow. It names the field, rule and value."""
 
 
-class _Missing:
-    def __repr__(self) -> str:
-        return "<missing>"
-
-
-MISSING: Final = _Missing()
+MISSING: Final = object()
+"""The default argument for a required field."""
 
 
 class _Short(Repr):

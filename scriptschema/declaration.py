@@ -28,9 +28,9 @@ from scriptschema.base import (
     Int64,
     Message,
     Rule,
-    Since,
     ValidationError,
 )
+from scriptschema.versions import Version
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -142,7 +142,7 @@ def _field_info(cls: type[Message], name: str, hint: Any) -> FieldInfo:
     if Int64 in metadata:
         inner = Int64
     oneof = cls.ONEOF if field.one_of is not None else None
-    since = next((entry.version for entry in metadata if isinstance(entry, Since)), None)
+    since = next((entry for entry in metadata if isinstance(entry, Version)), None)
     return FieldInfo(cls.__name__, name, field.number, rule, inner, oneof, since)
 
 

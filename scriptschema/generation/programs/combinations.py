@@ -97,19 +97,17 @@ def statement(maker: Maker, size: int, room: int) -> list[m.Stat]:
         return []
     function = maker.scope.function
     is_top = function is maker.scope.main and not function.loops
-    body: list[m.Stat] = []
 
-    def inside() -> m.ExprFunction:
+    def inside() -> m.Stat:
         operation = _rare(maker, fragile=bool(maker.below(8)))
         places = maker.grammar.places if is_top else maker.grammar.places[1:]
         able = [*filter(operation.can_stand, places)]
         place = maker.counts.rarest(maker.below, operation.name, able)
-        body.append(_Frame(maker, place, room - LEVELS).statement(operation))
-        return nodes.function([], [])
+        return _Frame(maker, place, room - LEVELS).statement(operation)
 
-    _, cost = maker.function(inside, vararg=False, results=None, guarded=False)
+    made, cost = maker.function(inside, vararg=False, results=None, guarded=False)
     maker.afford(cost)
-    return body
+    return [made]
 
 
 def _rare(maker: Maker, *, fragile: bool) -> Operation:

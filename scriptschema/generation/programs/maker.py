@@ -18,7 +18,7 @@ from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import attrs
 
@@ -28,7 +28,9 @@ from scriptschema.generation.programs.axes import Operation, Surroundings
 from scriptschema.generation.programs.counts import Counts
 from scriptschema.generation.programs.scope import Function, Scope, Variable
 from scriptschema.luau.library import Signature
-from scriptschema.messages import Expr, ExprAttr, ExprFunction, Stat, StatBlock, Type, Typename
+from scriptschema.messages import Expr, ExprAttr, Stat, StatBlock, Type, Typename
+
+MadeT = TypeVar("MadeT")
 
 LEAF: Final = 10
 """The simplest expression of any kind has at most this many levels, and at most this many nodes."""
@@ -529,13 +531,13 @@ class Maker:
 
     def function(
         self,
-        make: Callable[[], ExprFunction],
+        make: Callable[[], MadeT],
         *,
         vararg: bool,
         results: Sequence[str] | None,
         guarded: bool,
-    ) -> tuple[ExprFunction, int]:
-        """Return the function that `make` creates in a new scope, and the cost of calling it."""
+    ) -> tuple[MadeT, int]:
+        """Return what `make` creates in the scope of a new function, and the function's cost."""
         scope = self.scope
         outer, mark = scope.function, scope.open()
         scope.function = Function(

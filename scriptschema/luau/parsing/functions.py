@@ -5,6 +5,7 @@ from __future__ import annotations
 from scriptschema.luau.parsing.reader import Reader, Reading
 from scriptschema.luau.parsing.type_annotations import (
     at_pack,
+    primitive,
     read_generics,
     read_pack,
     read_results,
@@ -19,7 +20,6 @@ from scriptschema.messages import (
     Typename,
     TypeOmitted,
     TypePack,
-    TypePrimitive,
 )
 
 
@@ -107,6 +107,6 @@ def by_position(r: Reader, named: list[tuple[int, Type | None]]) -> list[Type]:
             type_ = Type(omitted=TypeOmitted())
         elif type_ is None:
             r.lose(index, "name without a type before one with a type", "the type is `any`")
-            type_ = Type(primitive=TypePrimitive(kind=r.names.primitive("any")))
+            type_ = primitive(r, "any")
         types.append(type_)
     return types

@@ -34,7 +34,7 @@ def _read_alternatives(r: Reader, type_: m.Type | None) -> Reading:
         if len(signs) > 1:
             r.fail("parentheses, because a type cannot mix `&` with `|` or `?`", index)
         if sign == "?":
-            further = m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("nil")))
+            further = primitive(r, "nil")
         else:
             further = yield _read_simple_type(r)
         if type_ is None:
@@ -57,12 +57,17 @@ def _read_simple_type(r: Reader) -> Reading:
         return (yield _read_function_type(r))
     if kind == "nil":
         r.advance()
-        return m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("nil")))
+        return primitive(r, "nil")
     if kind in ("true", "false"):
         return m.Type(boolean=m.TypeBoolean(val=r.take() == "true"))
     if kind == "string":
         return m.Type(string=m.TypeString(val=r.string()))
     r.fail("a type")
+
+
+def primitive(r: Reader, name: str) -> m.Type:
+    """Return the primitive type called `name`."""
+    return m.Type(primitive=m.TypePrimitive(kind=r.names.primitive(name)))
 
 
 def _read_named_type(r: Reader) -> Reading:
@@ -85,7 +90,7 @@ def _read_named_type(r: Reader) -> Reading:
         local = r.in_scope.get(text)
         if not local and not r.extended:
             r.lose(start, f"type of `{text}`, which is not a local", "the type is `any`")
-            return m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("any")))
+            return primitive(r, "any")
         ref = m.TypeRef(prefix=m.Local(name=r.names.local(text) if local else 0), index=member)
         if r.extended:
             ref.arguments = arguments
@@ -390,7 +395,7 @@ def _read_table_type(r: Reader) -> Reading:
             type_ = yield read_type(r)
             items.append(m.TypeTableItem(key=key_name, type=type_, access=access))
         else:
-            number = m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("number")))
+            number = primitive(r, "number")
             value = yield read_type(r)
             indexer = m.TypeTableIndexer(key=number, value=value, access=access)
             break
