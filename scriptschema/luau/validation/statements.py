@@ -49,10 +49,8 @@ RULES: Final = {
     "fields",
 }
 
-_DECLARE: Final = {
-    "local": 1, "local_function": 1, "require_into_local": 1, "for_": 1, "for_in": 1,
-}  # fmt: skip
-"""The statements that declare local variables, and the minimum number of these variables."""
+_DECLARE: Final = frozenset(["local", "local_function", "require_into_local", "for_", "for_in"])
+"""The statements that declare at least one local variable."""
 
 
 def _visit_block(
@@ -87,7 +85,7 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool 
     if which in JUMPS:
         _visit_jump(v, node, path, depth, last)
         return
-    if which in _DECLARE and function.room_for_locals() < _DECLARE[which]:
+    if which in _DECLARE and function.room_for_locals() < 1:
         _do_without_locals(v, node, path)
         if node.which == "block" and which not in ("for_", "for_in"):
             return
