@@ -69,12 +69,10 @@ def message(cls: type[MessageT]) -> type[MessageT]:
     return new_class
 
 
-def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Message]]:
+def complete(module: types.ModuleType) -> dict[str, type[Message]]:
     """Finish the messages in `module`. Return them by name, in the order of their declaration.
 
-    All messages must already exist, because they refer to each other. The original schema is `root`
-    and every message that its fields lead to, extension fields excluded. All other messages are
-    extensions.
+    All messages must already exist, because they refer to each other.
     """
     names = vars(module)
     messages: dict[str, type[Message]] = {
@@ -82,25 +80,15 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
         for name, value in names.items()
         if isinstance(value, type) and issubclass(value, Message) and value is not Message
     }
-    all_hints = {}
     for cls in messages.values():
         # In one call: compiling each annotation separately would take longer than all the rest.
         annotations = cls.__annotations__
         source = f"[{','.join(annotations.values())}]"
         values = eval(source, names, dict(vars(cls)))  # noqa: S307  # from `messages.py`
-        hints = all_hints[cls] = dict(zip(annotations, values, strict=True))
+        hints = dict(zip(annotations, values, strict=True))
         fields = [_field_info(cls, name, hint) for name, hint in hints.items()]
         fields.sort(key=attrgetter("tag"))
         cls.ALL_FIELDS = types.MappingProxyType({field.name: field for field in fields})
-    original = {root}
-    waiting = [root]
-    while waiting:
-        fields = [field for field in waiting.pop().ALL_FIELDS.values() if not field.since]
-        new = {field.type for field in fields if field.is_message} - original
-        original |= new
-        waiting += new
-    for cls, hints in all_hints.items():
-        fields = [*cls.ALL_FIELDS.values()]
         # For pure-protobuf, whose `float` has 32 bits: see `base.Descriptors`.
         cls.__annotations__ = {
             name: Annotated[double, *hint.__metadata__]
@@ -110,8 +98,6 @@ def complete(module: types.ModuleType, root: type[Message]) -> dict[str, type[Me
         }
         if cls.ONEOF:  # oneofs such as `message.expr_oneof` read the descriptors
             super(Message, cls).__init_subclass__()
-        own = [field for field in fields if not (cls in original and field.since)]
-        cls.FIELDS = types.MappingProxyType({field.name: field for field in own})
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields)
         cls._child_slots = _child_slots(fields)
         cls._newer_slots = tuple(

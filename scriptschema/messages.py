@@ -1193,7 +1193,7 @@ class GenericDefaults(Message):
     packs: Annotated[list[TypePack], Field(2)] = attrs.field(factory=list)
 
 
-_ALL_MESSAGES: Final = complete(sys.modules[__name__], ModuleSet)
+_ALL_MESSAGES: Final = complete(sys.modules[__name__])
 _VERSIONS: Final = sorted(
     {
         field.since
@@ -1281,7 +1281,10 @@ def _schema(since: Version | None) -> Schema:
 
 
 SEED: Final = schema()
-"""The original schema, without extensions."""
+"""The original schema, without extensions: ModuleSet, and every message that its fields lead to."""
+
+for _cls in _ALL_MESSAGES.values():
+    _cls.FIELDS = SEED.fields.get(_cls, _cls.ALL_FIELDS)
 
 MESSAGES: Final[Mapping[str, type[Message]]] = SEED.messages
 """The original schema's messages by name, in schema order."""
