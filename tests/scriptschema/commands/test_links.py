@@ -6,15 +6,13 @@ wrote, with a link in the place of that file, and for each subfolder, with a lin
 
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
-from command import run_here
+from command import commands, run_here
 
 from scriptschema import files, wire
-from scriptschema.commands.main import main
 from scriptschema.files import FileError
 from scriptschema.fuzzing.campaign.folder import _refuse_links
 from scriptschema.generation.trees import generate
@@ -65,21 +63,17 @@ COMMANDS: dict[str, list[list[str]]] = {
 """The arguments of all commands that write; FIND is a find of the campaign."""
 
 
-def writing(group: click.Group, name: str = "") -> Iterator[str]:
-    """Return the commands with an option for an output file, and those that write without one."""
-    context = click.Context(group)
-    for each in group.list_commands(context):
-        command = group.get_command(context, each)
-        if isinstance(command, click.Group):
-            yield from writing(command, f"{name}{each} ")
-        elif command is not None:
-            options = {option for parameter in command.params for option in parameter.opts}
-            if options & {"-o", "--output", "--plot", "--save-names"} or each == "tutorial":
-                yield f"{name}{each}"
+def writes(command: click.Command) -> bool:
+    """Return whether a command has an option for an output file, or writes without one."""
+    options = {option for parameter in command.params for option in parameter.opts}
+    return (
+        bool(options & {"-o", "--output", "--plot", "--save-names"}) or command.name == "tutorial"
+    )
 
 
 def test_each_command_that_writes_is_tried() -> None:
-    assert {*COMMANDS} == {*writing(main)}
+    found = {path.partition(" ")[2] for path, command in commands() if writes(command)}
+    assert {*COMMANDS} == found
 
 
 @pytest.fixture(scope="module")

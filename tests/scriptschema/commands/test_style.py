@@ -9,28 +9,14 @@ from pathlib import Path
 
 import click
 import pytest
-from command import on_a_terminal, run_here
-
-from scriptschema.commands.main import main
+from command import commands, on_a_terminal, run_here
 
 MODULES = {"--version": 75, "--help": 108}
 """The most modules that may be imported; click itself needs 57."""
 EXAMPLE = Path(__file__).parents[3] / "examples" / "fibonacci.textproto"
 
 
-def commands(group: click.Group, path: str) -> list[tuple[str, click.Command]]:
-    """Return each command of a group and of its nested groups, preceded by its full name."""
-    context = click.Context(group)
-    found = []
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        found.append((f"{path} {name}", command))
-        found += commands(command, f"{path} {name}") if isinstance(command, click.Group) else []
-    return found
-
-
-COMMANDS = commands(main, "scriptschema")
+COMMANDS = commands()
 EACH = pytest.mark.parametrize(
     ("path", "command"), COMMANDS, ids=[path.partition(" ")[2] for path, _ in COMMANDS]
 )
