@@ -6,7 +6,7 @@ Neither changes what a program does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import takewhile
 from typing import Final, Literal
 
@@ -20,7 +20,7 @@ from scriptschema.generation.programs.any_types import (
     random_type,
     type_of,
 )
-from scriptschema.generation.programs.maker import Annotated, Annotations, Maker, Said
+from scriptschema.generation.programs.maker import Annotated, Annotations, Kinds, Maker, Said
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Alias
 
@@ -32,7 +32,7 @@ class RandomTypes(Annotations):
 
     declare = True
 
-    def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
+    def local(self, maker: Maker, kinds: Kinds, room: int) -> list[m.Type]:
         """Return types for all of the variables, or an empty list."""
         if not maker.chance(110):
             return []
@@ -45,12 +45,7 @@ class RandomTypes(Annotations):
         return random_type(maker, 6, min(room, DEEPEST))
 
     def function(
-        self,
-        maker: Maker,
-        kinds: Sequence[Said],
-        rest: Sequence[Said],
-        results: Sequence[Said],
-        room: int,
+        self, maker: Maker, kinds: Kinds, rest: Kinds, results: Kinds, room: int
     ) -> Annotated:
         """Return generics, generic packs, parameter types and return types, each possibly empty."""
         generics, packs = random_generics(maker, 40)
@@ -78,7 +73,7 @@ class SoundTypes(Annotations):
 
     declare = True
 
-    def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
+    def local(self, maker: Maker, kinds: Kinds, room: int) -> list[m.Type]:
         """Return the types of all variables before the first variable of unknown type.
 
         If a type checker can infer all of these types, the list is sometimes empty.
@@ -89,12 +84,7 @@ class SoundTypes(Annotations):
         return [sound(maker, kind) for kind in leading]
 
     def function(
-        self,
-        maker: Maker,
-        kinds: Sequence[Said],
-        rest: Sequence[Said],
-        results: Sequence[Said],
-        room: int,
+        self, maker: Maker, kinds: Kinds, rest: Kinds, results: Kinds, room: int
     ) -> Annotated:
         """Return the types of parameters and results, or `any` where the type is unknown.
 

@@ -81,6 +81,9 @@ Annotated: TypeAlias = tuple[list[Typename], list[Typename], list[Type], list[Ty
 Said: TypeAlias = str | Callable[[], Type] | None
 """A variable's declared kind, or a function that returns its type, or None if both are unknown."""
 
+Kinds: TypeAlias = Sequence[Said]
+"""What is known of several variables, in order."""
+
 
 class Annotations:
     """Provides types for statements. This base class provides no types.
@@ -90,7 +93,7 @@ class Annotations:
 
     declare = False
 
-    def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[Type]:
+    def local(self, maker: Maker, kinds: Kinds, room: int) -> list[Type]:
         """Return types for the local variables of one declaration, in order.
 
         The list may be empty or shorter than the list of variables. The remaining variables have no
@@ -99,12 +102,7 @@ class Annotations:
         return []
 
     def function(
-        self,
-        maker: Maker,
-        kinds: Sequence[Said],
-        rest: Sequence[Said],
-        results: Sequence[Said],
-        room: int,
+        self, maker: Maker, kinds: Kinds, rest: Kinds, results: Kinds, room: int
     ) -> Annotated:
         """Return the types of a function, and bring its generics into scope.
 
