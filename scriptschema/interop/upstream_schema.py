@@ -172,8 +172,6 @@ def _add_field(message: Any, name: str, tag: str, rule: str, type_name: str) -> 
         is_enum = type_name in _ENUMS or "." in type_name
         field.type = field.TYPE_ENUM if is_enum else field.TYPE_MESSAGE
         field.type_name = f".{PACKAGE}.{type_name}"
-    if name in _DEFAULTS:
-        field.default_value = "false"
     if rule not in LABELS:
         if not message.oneof_decl:
             message.oneof_decl.add(name=rule)

@@ -149,9 +149,7 @@ def _typeof(maker: Maker, size: int, room: int) -> m.Type:
     kind = maker.any_kind()
     variable = maker.some(kind)
     maker.made += 2
-    value = nodes.number(0)
-    if variable is not None and not variable.is_global:
-        value = nodes.read(variable.name)
+    value = nodes.number(0) if variable is None else nodes.read(variable.name)
     return type_of("typeof", MAKE[m.TypeTypeof](value))
 
 

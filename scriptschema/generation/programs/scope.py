@@ -28,13 +28,11 @@ class Variable:
     """A variable: the index of its name, and its kind.
 
     For a function, `parameters` and `results` are kinds. `cost` is the maximum number of statements
-    that a call to the function, or to a method of the object, executes. `is_global` is true for the
-    program's own globals.
+    that a call to the function, or to a method of the object, executes.
     """
 
     name: int
     kind: str
-    is_global: bool = False
     parameters: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     cost: int = 0
@@ -109,15 +107,13 @@ class Scope:
                 scope.by_kind.setdefault(kind, []).append(Variable(name, kind))
         return scope
 
-    def declare(self, kind: str | None = None) -> int:
+    def declare(self) -> int:
         """Declare a local variable and return the index of its name.
 
-        Without a kind the variable is private, so generated expressions do not use it.
+        The variable is private: generated expressions do not use it unless it is published.
         """
         name = (self._first + self._names) % NAMES
         self._names += 1
-        if kind is not None:
-            self.publish(Variable(name, kind))
         return name
 
     def publish(self, variable: Variable) -> None:

@@ -82,8 +82,6 @@ def some(compiler: Compiler, text: str, cls: type[Message]) -> Build:
         if variable is None:
             # `Template.fits` has checked that there is one.
             variable = frame.names[text] = cast(Variable, maker.some(kind))
-        if variable.is_global:
-            return make("global_", MAKE[m.ExprGlobal](MAKE[m.Name]("custom", variable.name)))
         return make("local", nodes.variable(variable.name))
 
     return build

@@ -134,7 +134,7 @@ def local_function(compiler: Compiler, node: m.StatLocalFunction, level: int) ->
     built = write.kept(write.node(m.StatLocalFunction, [f"{variable}[0]", function, *flags]), lines)
     if is_public:
         for kind in ("function", f"-> {results[0]}"):
-            arguments = f"{variable}[0].name, {kind!r}, False, {parameters}, {results}, frame.cost"
+            arguments = f"{variable}[0].name, {kind!r}, {parameters}, {results}, frame.cost"
             lines.append(f"maker.scope.publish(Variable({arguments}))")
     return write.source([*lines, f"frame.cost += {outer}"], built)
 
