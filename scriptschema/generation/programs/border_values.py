@@ -45,13 +45,21 @@ def number(maker: Maker, parameter: Parameter, value: str, length: int, before: 
         chosen = low + maker.below(min(high - low + 1, 256))
         return nodes.number(chosen), chosen
     if value == axes.OFF_BY_ONE:
-        limits = parameter.limits(length, before)
-        beside = [limit + step for limit in limits for step in (-1, 1)]
-        beside = [each for each in beside if each not in limits] or beside
-        chosen = beside[maker.below(len(beside))]
+        numbers = off_by_one(parameter, length, before)
+        chosen = numbers[maker.below(len(numbers))]
         return nodes.number(chosen), chosen
     texts = axes.within(parameter, value) or axes.NUMBERS[value]
     return of_text(texts[maker.below(len(texts))]), 0
+
+
+def off_by_one(parameter: Parameter, length: int, before: int) -> list[int]:
+    """Return the numbers that are one below or above a limit, without the limits if possible.
+
+    For `length` and `before`, see `luau.library.Limits`.
+    """
+    limits = parameter.limits(length, before)
+    beside = [limit + step for limit in limits for step in (-1, 1)]
+    return [each for each in beside if each not in limits] or beside
 
 
 def of_text(text: str) -> m.Expr:

@@ -402,6 +402,10 @@ class _Frame:
                 earlier.source in able
                 and earlier.value in classes
                 and earlier.suits(operation, parameter, fragile=fragile)
+                and (
+                    earlier.value != axes.OFF_BY_ONE
+                    or earlier.length in border_values.off_by_one(parameter, *at)
+                )
                 and counts.is_rare(name, able, earlier.source)
                 and counts.is_rare(name, classes, earlier.value)
             ):

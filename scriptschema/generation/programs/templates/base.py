@@ -301,8 +301,11 @@ def name(compiler: Compiler, node: Name, _: int) -> Build | None:
     """Compile the use of one of the program's own names."""
     if node.which != "custom":
         return None
+    text = compiler.names.customs[node.alternative]
+    if text.isupper():
+        raise ValueError(f"{text} is not a hole here: {compiler.template.text}")
     compiler.template.fixed += 1
-    index = compiler.custom(compiler.names.customs[node.alternative])
+    index = compiler.custom(text)
     return compiler.write.node(Name, [repr("custom"), repr(index)])
 
 

@@ -162,6 +162,8 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
         text = compiler.custom_global(inner.expr.func)
         if text in _STATEMENT_HOLES:
             return True, statement_hole(compiler, text, level)
+        if text == "ONE_OF":
+            return False, one_of_calls(compiler, inner.expr, level)
     if node.which == "type_alias":
         return True, alias(compiler, inner, level + 1)
     if node.which == "if_":
@@ -180,6 +182,16 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
                 compiler.given |= {kind for each in local.types if (kind := compiler.kind_of(each))}
             return True, compiler.repeated(lambda: stats(compiler, body, level), repetition[1])
     return False, compiler.compile(node, level)
+
+
+def one_of_calls(compiler: Compiler, node: m.ExprCall, level: int) -> Build:
+    """Compile a statement that becomes one of the calls in an ONE_OF."""
+    statements = [
+        m.Stat(call=m.StatCall(expr=each.alternative)) for each in compiler.wanted(node.args)
+    ]
+    return compiler.one_of(
+        [compiler.part(partial(compiler.compile, each, level)) for each in statements]
+    )
 
 
 def branches(compiler: Compiler, node: m.StatIf, level: int) -> list[Part]:
