@@ -80,6 +80,11 @@ _AUTHENTICATION: Final = {
     "awsv4": {"accessKeyId": "accessKey", "secretAccessKey": "secretKey"},
     "apikey": {"placement": "in"},
 }
+_REQ_BODY: Final = r"\breq\.[gs]etBody\("
+_PARTS: Final = (
+    "a script was imported unchanged, but it reads or sets a multipart form with req.getBody or "
+    "req.setBody, which orgrest supports only for other bodies: write the parts in the request"
+)
 _UNSAID: Final = ("between", "isEmpty", "isNotEmpty", "isJson")
 
 
@@ -303,7 +308,7 @@ class _Reader(Reader):
             return Variable(f"$processEnv {name.removeprefix('process.env.')}")
         return self.names.variable(name)
 
-    def draft(self, fields: Fields, _around: Inherited) -> Draft:
+    def draft(self, fields: Fields, around: Inherited) -> Draft:
         fields.ignore("params:query")
         verb = next((method for method in _METHODS if method in fields.given), None)
         if verb is None:
@@ -318,9 +323,12 @@ class _Reader(Reader):
         headers = fields.any("headers") or []
         every = (*(fields.given.get("params:query") or ()), *headers)
         disabled = [pair for pair in every if not pair.enabled]
-        body, kind = self._body(fields, head.get("body", "none"), disabled)
+        mode = head.get("body", "none")
+        body, kind = self._body(fields, mode, disabled)
         own, variables = self._authorization(fields, head.get("auth", "none"), inherited=False)
         scripts = self._scripts(fields)
+        if mode == "multipartForm" and re.search(_REQ_BODY, "\n".join((*around.before, *scripts[0]))):
+            fields.note(_PARTS, blocks=True)
         assertions = self._after(fields, scripts[1])
         return Draft(
             (head.get("method", "GET") if verb == "http" else verb).upper(),

@@ -135,6 +135,32 @@ _BRACES: Final = re.compile(
     rf"\(\s*(?P<name>{_STRING})\s*,\s*(?![^;\n]{{0,300}}\breplaceIn\()[^;\n]{{0,300}}?\{{\{{"
 )
 """Matches a call that sets a variable to a text with braces, which no run expands later."""
+_GET_BODY: Final = """({raw} = {}) => {
+  const text = pm.request.body.raw;
+  const type = pm.request.headers.get("Content-Type") || "";
+  if (type.startsWith("application/x-www-form-urlencoded")) {
+    return [...new URLSearchParams(text)].map(([name, value]) => ({name, value, enabled: true}));
+  }
+  if (raw || !type.includes("json")) return text;
+  try { return JSON.parse(text); } catch { return text; }
+}"""
+_SET_BODY: Final = """(body) => {
+  const type = pm.request.headers.get("Content-Type") || "";
+  const fields = (value, key) => (Object(value) !== value ? [{key, value}]
+    : Object.entries(value).flatMap(([name, inner]) => (
+      fields(inner, Array.isArray(value) ? key : key ? `${key}[${name}]` : name)
+    )));
+  if (typeof body === "string" || body === undefined || body === null) {
+    pm.request.body.update(body);
+  } else if (type.startsWith("application/x-www-form-urlencoded")) {
+    const urlencoded = Array.isArray(body)
+      ? body.map(({name, value}) => ({key: name, value})) : fields(body);
+    pm.request.body.update({mode: "urlencoded", urlencoded});
+  } else {
+    const options = {raw: {language: "json"}};
+    pm.request.body.update({mode: "raw", raw: JSON.stringify(body), options});
+  }
+}"""
 _REQ: Final = {
     "setHeader": "(key, value) => pm.request.headers.upsert({key, value})",
     "deleteHeader": "(key) => pm.request.headers.remove(key)",
@@ -142,11 +168,10 @@ _REQ: Final = {
     "getHeaders": "() => pm.request.headers.toObject()",
     "getMethod": "() => pm.request.method",
     "getUrl": "() => String(pm.request.url)",
-    "getBody": "() => pm.request.body.raw",
+    "getBody": _GET_BODY,
     "setMethod": "(method) => { pm.request.method = method; }",
     "setUrl": "(url) => { pm.request.url = url; }",
-    "setBody": "(body) => { pm.request.body.raw = typeof body === 'string' ? body : "
-    "JSON.stringify(body); }",
+    "setBody": _SET_BODY,
 }
 """JavaScript equivalents of the functions of Bruno's `req`, by function name."""
 _REQ_BEGINS: Final = "const req = {"

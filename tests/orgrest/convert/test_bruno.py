@@ -405,6 +405,66 @@ def test_a_script_changes_the_request(tmp_path: Path) -> None:
     assert (found.method, found.url, found.body) == ("PUT", "http://h.example/x", b'{"a":1}')
 
 
+JSON = 'body:json {\n  {"a": 1, "sig": ""}\n}\n', "  body: json\n"
+FORM = "body:form-urlencoded {\n  a: b c\n}\n", "  body: formUrlEncoded\n"
+XML = "body:xml {\n  <a/>\n}\n", "  body: xml\n"
+GRAPHQL = "body:graphql {\n  {a}\n}\n", "  body: graphql\n"
+
+
+@needs_engine
+@pytest.mark.parametrize(
+    ("body", "script", "data"),
+    [
+        (JSON, "const b = req.getBody(); b.ts = 5; req.setBody(b);", b'{"a":1,"sig":"","ts":5}'),
+        (JSON, "req.setBody({...req.getBody(), sig: 's'});", b'{"a":1,"sig":"s"}'),
+        (JSON, "req.setBody(req.getBody({raw: true}) + ' ');", b'{"a": 1, "sig": ""} '),
+        (JSON, "req.setHeader('Content-Type', 'text/plain'); req.setBody(req.getBody() + 1);",
+         b'{"a": 1, "sig": ""}1'),
+        (JSON, "req.setBody('no json'); req.setBody(req.getBody() + '!');", b"no json!"),
+        (JSON, "req.setBody(7);", b"7"),
+        (JSON, "req.setBody(null);", None),
+        (GRAPHQL, "const b = req.getBody(); b.variables.c = 1; req.setBody(b);",
+         b'{"query":"{a}","variables":{"c":1}}'),
+        (XML, "req.setBody(req.getBody() + '\\n');", b"<a/>\n"),
+        (FORM, "req.setBody({key: 'a b&c', list: [1, 2], in: {x: true}, no: null});",
+         b"key=a%20b%26c&list=1&list=2&in%5Bx%5D=true&no="),
+        (FORM, "const b = req.getBody(); b.push({name: 'd', value: '&'}); req.setBody(b);",
+         b"a=b%20c&d=%26"),
+        (FORM, "req.setBody('a=b+c');", b"a=b+c"),
+    ],
+)  # fmt: skip
+def test_a_script_that_changes_a_body_sends_what_bruno_sends(
+    body: tuple[str, str], script: str, data: bytes | None, tmp_path: Path
+) -> None:
+    rest = f"{body[0]}\nscript:pre-request {{\n  {script}\n}}\n"
+    collection(tmp_path, **{"a.bru": request(rest, body[1])})
+    assert run(tmp_path, "--strict").exit_code == 0
+    (found,) = sent(tmp_path)
+    assert found.body == data
+
+
+@needs_engine
+def test_a_script_gives_a_request_without_a_body_one_of_its_type(tmp_path: Path) -> None:
+    script = "script:pre-request {\n  req.setBody({a: 1});\n}\n"
+    collection(tmp_path, **{"a.bru": request(script)})
+    assert run(tmp_path, "--strict").exit_code == 0
+    (found,) = sent(tmp_path)
+    assert (found.body, found.headers) == (b'{"a":1}', (("Content-Type", "application/json"),))
+
+
+@pytest.mark.parametrize("place", ["collection.bru", "a.bru"])
+def test_a_script_that_would_destroy_a_multipart_form_is_reported(
+    place: str, tmp_path: Path
+) -> None:
+    script = "script:pre-request {\n  req.setBody(req.getBody());\n}\n"
+    form = "body:multipart-form {\n  a: b\n}\n"
+    files = {"a.bru": request(form, "  body: multipartForm\n")}
+    collection(tmp_path, **{**files, place: files.get(place, "") + "\n" + script})
+    done = run(tmp_path, "--strict")
+    assert "a.bru: not translated: a script was imported unchanged, but it" in done.stderr
+    assert "# @disabled\n" in (tmp_path / "out.http").read_text()
+
+
 @needs_engine
 def test_headers_of_collections_and_folders_and_of_scripts_are_sent(tmp_path: Path) -> None:
     script = 'script:pre-request {\n  req.setHeader("X-Script", req.getMethod() + "!");\n}\n'
