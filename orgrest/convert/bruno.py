@@ -11,12 +11,20 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from orgrest import classes
 from orgrest.convert.shared import expectations, texts
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields
-from orgrest.convert.shared.forms import Part, file_part, multipart, pairs_encoded, wide_form_type
+from orgrest.convert.shared.forms import (
+    Part,
+    encoded_form,
+    file_part,
+    multipart,
+    pairs_encoded,
+    wide_form_type,
+)
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
@@ -47,6 +55,13 @@ _BLOCK: Final = re.compile(r"(?P<name>[a-z]+(?:[:-][\w:-]+)?)\s*(?P<mark>[{\[])\
 _PAIR: Final = re.compile(
     r"(?P<off>~)?@?(?:\"(?P<quoted>(?:[^\"\\]|\\.)*)\"|(?P<key>[^:\s][^:]*))\s*:\s?(?P<value>.*)"
 )
+_REFERENCE: Final = r"\{\{[^{}]*\}\}"
+_URL: Final = re.compile(
+    rf"(?P<host>(?:[a-z][a-z0-9+.-]*://)?(?:{_REFERENCE}|[^/?#])*+)(?P<path>(?:{_REFERENCE}|[^?])*+)"
+    r"(?P<mark>\?)?(?P<query>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_IN_PATH: Final = "|/|%[0-9A-Fa-f]{2}"
 _FILE: Final = re.compile(r"@file\((?P<path>[^)]*)\)(?:\s*@contentType\((?P<kind>[^)]*)\))?")
 _COMMENT_LINE: Final = re.compile(r"^[ \t]*(?://[^\n]*|/\*[^*\n]*\*/[ \t]*)\n", re.MULTILINE)
 _TEXTS: Final = re.compile(
@@ -320,6 +335,10 @@ class _Reader(Reader):
         for pair in fields.any("params:path") or ():
             form = rf":{re.escape(pair.key)}(?![\w-])"
             url = re.sub(form, pair.value.replace("\\", r"\\"), url) if pair.key else url
+        if _values(fields, "settings").get("encodeUrl") == "true":
+            target = self._encoded_url(url)
+        else:
+            target = self._text(url)
         headers = fields.any("headers") or []
         every = (*(fields.given.get("params:query") or ()), *headers)
         disabled = [pair for pair in every if not pair.enabled]
@@ -327,16 +346,35 @@ class _Reader(Reader):
         body, kind = self._body(fields, mode, disabled)
         own, variables = self._authorization(fields, head.get("auth", "none"), inherited=False)
         scripts = self._scripts(fields)
-        if mode == "multipartForm" and re.search(_REQ_BODY, "\n".join((*around.before, *scripts[0]))):
+        if mode == "multipartForm" and re.search(
+            _REQ_BODY, "\n".join((*around.before, *scripts[0]))
+        ):
             fields.note(_PARTS, blocks=True)
         assertions = self._after(fields, scripts[1])
         return Draft(
             (head.get("method", "GET") if verb == "http" else verb).upper(),
-            self._text(url), self._headers(headers), body, kind, own,
+            target, self._headers(headers), body, kind, own,
             (*self._variables(fields, "vars:pre-request"), *variables), scripts=scripts,
             assertions=assertions, directives=list(self._directives(fields)),
             described=[fields.any("docs") or ""], disabled=map(str, disabled),
         )  # fmt: skip
+
+    def _encoded_url(self, url: str) -> str:
+        """Return a URL that is percent-encoded as with Bruno's setting `encodeUrl`.
+
+        Variables are encoded only in the values of parameters: elsewhere, they may contain
+        separators.
+        """
+        match = _URL.fullmatch(url)
+        assert match is not None  # noqa: S101 - it matches every string
+        address = self._text(match["host"] + _percent_encoded(match["path"], _IN_PATH))
+        pairs = []
+        for pair in match["query"].split("&"):
+            name, sign, value = pair.partition("=")
+            if name:
+                encoded_value = encoded_form(self._text(value), self.names)
+                pairs.append(f"{self._text(_percent_encoded(name))}{sign}{encoded_value}")
+        return f"{address}{match['mark'] or ''}{'&'.join(pairs)}"
 
     def _variables(self, fields: Fields, block: str) -> Pairs:
         return tuple(
@@ -431,6 +469,12 @@ class _Reader(Reader):
                 name = json.dumps(self.names.name(pair.key))
                 scripts.append(f"client.global.set({name}, response.body{match[1]});")
         return assertions
+
+
+def _percent_encoded(text: str, keep: str = "") -> str:
+    """Encode a part of a URL, except for its references to variables and matches of `keep`."""
+    form = rf"({_REFERENCE}{keep})|[^A-Za-z0-9_.~*'()!-]"
+    return re.sub(form, lambda match: match[1] or quote(match[0], safe=""), text)
 
 
 def _values(fields: Fields, block: str) -> dict[str, str]:

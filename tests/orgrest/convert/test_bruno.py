@@ -405,6 +405,32 @@ def test_a_script_changes_the_request(tmp_path: Path) -> None:
     assert (found.method, found.url, found.body) == ("PUT", "http://h.example/x", b'{"a":1}')
 
 
+@needs_engine
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("http://h/a?q=joe+tag@x.org&a+b", "http://h/a?q=joe%2Btag%40x.org&a%2Bb"),
+        ("http://h/a?since=2024-01-01T00:00:00+02:00#x",
+         "http://h/a?since=2024-01-01T00%3A00%3A00%2B02%3A00%23x"),
+        ("http://h/a?q=a+b%20c&=1&&d=1/2?=&e=", "http://h/a?q=a%2Bb%2520c&d=1%2F2%3F%3D&e="),
+        ("http://me@h:80/ü x/a%20b/{{v}}:m", "http://me@h:80/%C3%BC%20x/a%20b/a b+c%3Am"),
+        ("{{base}}/x:y?{{v}}&z=-{{v}}-{{process.env.V}}",
+         "http://h/b/x%3Ay?a b+c&z=-a%20b%2Bc-p%26q"),
+        ("h:80?", "http://h:80?"),
+        ("{{base}}?q={{?Ask}}&r=+", "http://h/b?q=yes&r=%2B"),
+    ],
+)  # fmt: skip
+def test_a_plus_sign_in_a_url_is_no_blank_for_the_server_if_bruno_encodes_it(
+    written: str, expected: str, tmp_path: Path
+) -> None:
+    settings = "settings {\n  encodeUrl: true\n}\n"
+    collection(tmp_path, **{"a.bru": request(settings).replace("http://h.example/", written)})
+    assert run(tmp_path, "--strict").exit_code == 0
+    values = {"v": "a b+c", "base": "http://h/b", "Ask": "yes"}
+    (found,) = sent(tmp_path, environ={"V": "p&q"}, **values)
+    assert found.url == expected
+
+
 JSON = 'body:json {\n  {"a": 1, "sig": ""}\n}\n', "  body: json\n"
 FORM = "body:form-urlencoded {\n  a: b c\n}\n", "  body: formUrlEncoded\n"
 XML = "body:xml {\n  <a/>\n}\n", "  body: xml\n"
