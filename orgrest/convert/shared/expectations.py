@@ -127,7 +127,7 @@ _FOREIGN: Final = re.compile(
     rf"|\bpm\.request\.(?:{_OF_REQUEST})"
     r"|(?<![\w.$])(?:(?:setTimeout|setInterval|structuredClone)(?=\()|Intl(?=\.))"
     r"|\brequire(?=\()|\bpostman\.setNextRequest\b|(?<![\w.$])res(?=\()"
-    r"|\b(?:bru|req|res)\.\w+(?:\.\w+)*"
+    r"|\b(?:bru|req|res)\.\w+(?:\.\w+)*|(?<=\.)jsonSchema(?=\()"
     r"|\b(?:CryptoJS|xml2Json|cheerio|tv4|ajv|moment)(?=[.(])|(?<![\w.$])_\.\w+"
 )
 _BRACES: Final = re.compile(

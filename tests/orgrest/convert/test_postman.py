@@ -926,6 +926,8 @@ def test_a_test_keeps_its_name(tmp_path: Path) -> None:
     [
         ("test", "postman.setNextRequest('Two')", "postman.setNextRequest"),
         ("test", "pm.execution.setNextRequest(null)", "pm.execution.setNextRequest"),
+        ("test", "pm.response.to.have.jsonSchema({type: 'object'})", "jsonSchema"),
+        ("test", "pm.expect(pm.response.json()).to.be.jsonSchema({})", "jsonSchema"),
         ("prerequest", "pm.request.to.have.header('a')", "pm.request.to"),
         ("prerequest", "pm.request.url.query.add('a=b')", "pm.request.url.query.add"),
         ("prerequest", "if (pm.request.body.mode) return", "pm.request.body.mode"),

@@ -603,6 +603,16 @@ pm.test("path", () => pm.response.to.have.jsonBody("list[1]", "two"));
 pm.test("code", () => pm.expect(pm.response.code).to.be.oneOf([200, 201]));
 pm.test("fast", () => pm.expect(pm.response.responseTime).to.be.below(100000));
 pm.test("header value", () => pm.expect(pm.response.headers.get("x-id")).to.equal("9"));
+pm.test("quick", () => pm.response.to.have.responseTime.below(100000));
+pm.test("slow", () => pm.response.to.have.responseTime.above(100000));
+pm.test("not slow", () => pm.response.to.not.have.responseTime.above(100000));
+pm.test("size", () => pm.expect(pm.response.size().body).to.equal(pm.response.text().length));
+pm.test("small", () => pm.response.to.have.responseSize.below(10000));
+pm.test("kind", () => pm.response.to.be.a.success);
+pm.test("class", () => pm.response.to.have.statusCodeClass(2));
+pm.test("and", () => pm.response.to.have.status(200).and.to.have.header("x-id", "9").and.be.json);
+pm.test("and not", () => pm.response.to.have.status(200).and.not.have.header("x-id"));
+pm.test("object", () => pm.response.to.have.body(pm.response.json()));
 pm.test("unknown", () => pm.response.to.be.fine);
 """
 
@@ -610,7 +620,7 @@ pm.test("unknown", () => pm.response.to.be.fine);
 @pytest.mark.parametrize(("start", "end"), [("> {%", "%}"), ("{{", "}}")])
 def test_tests_of_postman_hold_where_postman_says_so(run, start: str, end: str) -> None:
     done = run(f"GET HOST/a\n\n{start}\n{POSTMAN}{end}\n")
-    failing = {"status wrong", "not found", "no header", "unknown"}
+    failing = {"status wrong", "not found", "no header", "unknown", "slow", "and not"}
     names = [line.split('"')[1] for line in POSTMAN.strip().splitlines()]
     assert done.tests == [(name, name not in failing) for name in names]
 

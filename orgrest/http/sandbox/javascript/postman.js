@@ -2,6 +2,7 @@
 // It is there in all scripts, for collections that were imported.
 const {has, keys, parse, test} = orgrest;
 const {expect} = orgrest.load("chai");
+const {Buffer} = orgrest.load("buffer");
 const store = (read, change) => ({
   get: (name) => read()[name],
   set(name, value) { change(String(name), value); },
@@ -44,18 +45,29 @@ const locked = (what, object) => new Proxy(object, {
     return true;
   },
 });
-const NAMES = {
-  200: "ok", 202: "accepted", 400: "badRequest", 401: "unauthorized", 403: "forbidden",
-  404: "notFound", 429: "rateLimited",
+// The words for statuses, and the first and last status of each.
+const STATUSES = {
+  info: [100, 199], success: [200, 299], redirection: [300, 399], clientError: [400, 499],
+  serverError: [500, 599], error: [400, 599], ok: [200, 200], accepted: [202, 202],
+  withoutContent: [204, 204], badRequest: [400, 400], unauthorised: [401, 401],
+  unauthorized: [401, 401], forbidden: [403, 403], notFound: [404, 404], notAcceptable: [406, 406],
+  rateLimited: [429, 429],
 };
+const WORDS = ["to", "be", "have", "a", "an", "and", "is", "that", "which", "with"];
 const elsewhere = (name, instead) => () => {
   throw new Error(`${name} is not available: ${instead}`);
 };
 const responseOf = (response) => {
   const json = () => parse(response.body);
+  const size = () => {
+    const lines = response.headers.map((pair) => `${pair.join(": ")}\r\n`);
+    const head = `HTTP/X.X ${response.status} ${response.reason}\r\n\r\n${lines.join("")}`;
+    const body = Buffer.byteLength(response.body);
+    return {body, header: head.length, total: body + head.length};
+  };
   const answered = {
     code: response.status, status: response.reason, reason: () => response.reason,
-    responseTime: response.milliseconds, get responseSize() { return response.body.length; },
+    responseTime: response.milliseconds, get responseSize() { return size().body; }, size,
     headers: headersOf(() => response.headers), text: () => response.body, json,
   };
   const lodash = (value, path) => path.replace(/\[(\w+)\]/g, ".$1").split(".").reduce(
@@ -63,10 +75,13 @@ const responseOf = (response) => {
   );
   const assertions = (not) => {
     const check = (...of) => (not ? expect(...of).not : expect(...of));
-    const have = {
+    const methods = {
       status: (wanted) => check(
         typeof wanted === "number" ? response.status : response.reason
       ).to.equal(wanted),
+      statusCode: (wanted) => check(response.status).to.equal(Number(wanted)),
+      statusCodeClass: (first) => check(Math.floor(response.status / 100)).to.equal(first),
+      statusReason: (wanted) => check(response.reason).to.equal(String(wanted)),
       header(name, ...value) {
         const found = valueOf(response.headers, name);
         if (value.length) check(found).to.equal(value[0]);
@@ -75,6 +90,7 @@ const responseOf = (response) => {
       body(wanted) {
         if (wanted === undefined) check(response.body).to.be.ok;
         else if (wanted instanceof RegExp) check(response.body).to.match(wanted);
+        else if (typeof wanted === "object") check(orgrest.parsed(response.body)).to.eql(wanted);
         else check(response.body).to.equal(wanted);
       },
       jsonBody(path, ...value) {
@@ -84,34 +100,31 @@ const responseOf = (response) => {
         else check(lodash(json(), path), path).to.exist;
       },
     };
-    const is = {};
-    const words = {
-      info: [100, 199], success: [200, 299], redirection: [300, 399], clientError: [400, 499],
-      serverError: [500, 599], error: [400, 599],
-    };
-    for (const code of keys(NAMES)) words[NAMES[code]] = [Number(code), Number(code)];
-    for (const name of keys(words)) {
-      Object.defineProperty(is, name, {
-        get: () => check(response.status, name).to.be.within(...words[name]),
-      });
-    }
-    Object.defineProperty(is, "json", {
-      get: () => check(orgrest.parsed(response.body) !== undefined, "the body is JSON").to.be.true,
-    });
-    Object.defineProperty(is, "withBody", {get: () => check(response.body).to.be.ok});
+    const numbers = {responseTime: () => response.milliseconds, responseSize: () => size().total};
     // As in chai: a word that is not known checks nothing, and is an error.
-    const strict = (object) => new Proxy(object, {
+    const chain = new Proxy({}, {
       get(_, name) {
-        if (typeof name === "symbol" || name in object) return object[name];
-        throw new Error(`pm.response.to...${name} is not supported, so it would check nothing`);
+        if (typeof name === "symbol" || name === "then") return undefined;
+        if (WORDS.includes(name)) return chain;
+        if (name === "not") return assertions(true);
+        if (has(methods, name)) {
+          return (...given) => {
+            methods[name](...given);
+            return chain;
+          };
+        }
+        if (has(numbers, name)) return check(numbers[name]());
+        if (has(STATUSES, name)) check(response.status, name).to.be.within(...STATUSES[name]);
+        else if (name === "withBody") check(response.body).to.be.ok;
+        else if (name === "json") {
+          check(orgrest.parsed(response.body) !== undefined, "the body is JSON").to.be.true;
+        } else throw new Error(`pm.response.to...${name} is not supported, so it would check nothing`);
+        return chain;
       },
     });
-    return strict({have: strict(have), be: strict(is)});
+    return chain;
   };
   answered.to = assertions(false);
-  answered.to = new Proxy(answered.to, {
-    get: (target, name) => (name === "not" ? assertions(true) : target[name]),
-  });
   return answered;
 };
 
@@ -160,7 +173,6 @@ const credentialsOf = (auth) => {
   if (kind === "noauth") return [];
   if (kind === "bearer") return [["Authorization", `Bearer ${value.token}`]];
   if (kind === "basic") {
-    const {Buffer} = orgrest.load("buffer");
     const pair = Buffer.from(`${value.username}:${value.password}`).toString("base64");
     return [["Authorization", `Basic ${pair}`]];
   }
