@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from orgrest import classes
 from orgrest.editor.diagnostics.model import Diagnostic, extent
 from orgrest.http import registry, syntax
-from orgrest.http.values.expansion import Checked
+from orgrest.http.values.expansion import Checked, is_converted
 from orgrest.http.values.expressions import without_lisp
 from orgrest.http.values.references import UNKNOWN
 from orgrest.model import BAD_LENGTH, Span, TransportError, find_headers
@@ -81,7 +81,7 @@ def _lisp(subject: Subject) -> Iterator[Diagnostic]:
 def _json(subject: Subject) -> Iterator[Diagnostic]:
     """Yield the error in a JSON body that is invalid after expansion."""
     body, checked = subject.parsed.body, subject.checked
-    if body is None:
+    if body is None or is_converted(subject.parsed, checked.headers):
         return
     kind = next(find_headers(checked.headers, "Content-Type"), "").partition(";")[0].strip().lower()
     text = "".join(piece for piece, _ in checked.body)

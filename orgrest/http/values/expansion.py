@@ -211,9 +211,7 @@ class Expansion:
             if not self._values.is_defined(item.name):
                 reason = f"the variable {item.name}, which should contain headers, is not defined"
                 raise self._error(offset, reason, "undefined-variable")
-            text = self._values.value(item.name, offset)
-            text = shorthand.header_lines(text) if item.spread else text
-            return self._header_block(text, item.name, offset)
+            return self._header_block(item, self._values.value(item.name, offset))
         name = self._values.text(item.name)
         value = self._values.text(item.value)
         field = name.lower()
@@ -232,7 +230,14 @@ class Expansion:
         self._warn_undefined(item.value, _WHOLE)
         return [(name, value)]
 
-    def _header_block(self, text: str, name: str, offset: int) -> list[tuple[str, str]]:
+    def _header_block(self, item: HeaderVariable, text: str) -> list[tuple[str, str]]:
+        """Return the headers in the value of a variable."""
+        offset = item.span.start
+        if item.spread:
+            try:
+                text = shorthand.header_lines(text)
+            except OrgrestError as error:
+                raise self._error(offset, error.reason, error.code) from error
         headers = []
         for line in text.split("\n"):
             if not line.strip():
@@ -243,7 +248,9 @@ class Expansion:
                 self._held.add((field.lower(), classes.evolve(secret, possible=True)))
             self._holds(field.lower(), line)
             if not colon:
-                reason = f"the variable {name} contains a line that is not a header: {short(line)}"
+                reason = (
+                    f"the variable {item.name} contains a line that is not a header: {short(line)}"
+                )
                 raise self._error(offset, reason, "bad-header")
             self._check_header(field, value, offset)
             headers.append((field, value))
@@ -417,13 +424,23 @@ def _is_credentials(name: str, value: str) -> bool:
     return is_certificate(name, value)
 
 
+def is_converted(parsed: ParsedRequest, headers: Headers) -> bool:
+    """Return whether the body of a request is GraphQL that is sent as JSON."""
+    is_text = parsed.restclient or parsed.directive("no-gql-parsing") is not None
+    return not is_text and _is_marked(parsed, headers)
+
+
+def _is_marked(parsed: ParsedRequest, headers: Headers) -> bool:
+    is_marked = parsed.method == "GRAPHQL" or parsed.graphql
+    return is_marked or "graphql" in map(str.lower, find_headers(headers, "X-Request-Type"))
+
+
 def _graphql(
     parsed: ParsedRequest, method: str, headers: Headers, body: bytes | None
 ) -> tuple[str, Headers, bytes | None]:
     """Return the method, headers and body of a request, with GraphQL converted to JSON."""
     where = parsed.body
-    is_marked = method == "GRAPHQL" or parsed.graphql
-    is_marked |= "graphql" in map(str.lower, find_headers(headers, "X-Request-Type"))
+    is_marked = _is_marked(parsed, headers)
     names = (
         [inclusion.operation for inclusion in where.files if inclusion.operation is not None]
         if where
@@ -579,8 +596,8 @@ class _Check(Expansion):
     def _check_header(self, name: str, value: str, offset: int) -> None:
         super()._check_header(name.replace(UNKNOWN, "x"), value, offset)
 
-    def _header_block(self, text: str, name: str, offset: int) -> list[tuple[str, str]]:
-        return [] if UNKNOWN in text else super()._header_block(text, name, offset)
+    def _header_block(self, item: HeaderVariable, text: str) -> list[tuple[str, str]]:
+        return [] if UNKNOWN in text else super()._header_block(item, text)
 
     def _read(self, path: Template) -> bytes:
         name = self._values.text(path)

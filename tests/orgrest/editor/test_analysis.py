@@ -159,6 +159,42 @@ def test_another_body_than_json_is_not_judged() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "header", "wrong"),
+    [
+        ("POST http://x/", "X-REQUEST-TYPE: GraphQL\n", False),
+        ("GRAPHQL http://x/", "", False),
+        ("# @no-gql-parsing\nPOST http://x/", "X-Request-Type: GraphQL\n", True),
+        ("POST http://x/", "", True),
+    ],
+)
+def test_graphql_that_is_sent_as_json_is_not_called_invalid_json(
+    line: str, header: str, wrong: bool
+) -> None:
+    text = f"{line}\n{JSON}\n{header}\nquery {{\n  people {{ id }}\n}}\n"
+    assert ("bad-json" in [code for code, _ in problems(text)]) is wrong
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("@x = 1", [("bad-header", "...x")]),
+        ('@x = {"a": "b\\r\\nc: d"}', [("bad-header", "...x")]),
+        ('@x = {"a": "{{login.response.body.token}}"}', []),
+        ("{{+\nexports.x = {a: 'b'};\n}}", []),
+        ('@x = {"a": 1}', []),
+    ],
+)
+def test_headers_from_a_variable_do_not_hide_the_other_problems(
+    value: str, found: list[tuple[str, str]]
+) -> None:
+    text = (
+        f"# @name login\nGET http://x/\n###\n{value}\n###\nGET http://x/\n...x\n###\n"
+        "GET http://x/{{undefined}}\n"
+    )
+    assert problems(text) == [*found, ("undefined-variable", "{{undefined}}")]
+
+
+@pytest.mark.parametrize(
     ("text", "after"),
     [
         ("POST http://x/\n{}\n", "POST http://x/\n\n{}\n"),
