@@ -92,17 +92,10 @@ class _Writer:
         """Return the folder's variables that can be written. Add notes about the others."""
         own: dict[str, str] = {}
         for name, value in folder.variables:
-            if "\n" in value or "\r" in value or value != value.strip(" \t"):
-                reason = (
-                    f"the value of {name} spans several lines, or starts or ends with a space or "
-                    "tab"
-                )
-            elif has_local_variables(value):
-                reason = f"Emacs would interpret the value of {name} as file-local variables"
+            if reason := _wrong_with_value(name, value):
+                self.notes.append(Note(folder.name or "the collection", reason))
             else:
                 own[name] = value
-                continue
-            self.notes.append(Note(folder.name or "the collection", reason))
         return own
 
     def _request(self, request: Request) -> Iterator[str]:
@@ -125,6 +118,13 @@ class _Writer:
         yield from written
 
     def _written(self, request: Request) -> list[str]:
+        reasons = {name: _wrong_with_value(name, value) for name, value in request.definitions}
+        if any(reasons.values()):
+            notes = [Note(request.place, reason) for reason in reasons.values() if reason]
+            self.notes += notes
+            kept = tuple(pair for pair in request.definitions if not reasons[pair[0]])
+            less = classes.evolve(request, definitions=kept)
+            return [*self._comments("", notes), *self._written(less)]
         text = _written(request)
         what, reason = wrong_with(text, request)
         if not what and has_local_variables(text):
@@ -262,6 +262,15 @@ class _OrgWriter(_Writer):
             off = " :eval no" if is_comment or _is_off(request) else ""
             yield f"#+NAME: {without_links(own)}\n#+begin_src http{off}\n{body}\n#+end_src"
         yield ""
+
+
+def _wrong_with_value(name: str, value: str) -> str:
+    """Return why a variable with this value cannot be written in a document, or ""."""
+    if "\n" in value or "\r" in value or value != value.strip(" \t"):
+        return f"the value of {name} spans several lines, or starts or ends with a space or tab"
+    if has_local_variables(value):
+        return f"Emacs would interpret the value of {name} as file-local variables"
+    return ""
 
 
 def _restored(known: dict[str, str], names: Iterable[str]) -> Iterator[str]:

@@ -561,6 +561,19 @@ def test_a_folders_variable_is_not_that_of_an_environment(output: str, tmp_path:
     assert found == ["env", "env", "folder", "folder", "own"]
 
 
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+def test_a_variable_of_several_lines_does_not_cost_the_whole_request(
+    output: str, tmp_path: Path
+) -> None:
+    own = asked("A", "vars:pre-request {\n  a: '''\n    x\n    y\n  '''\n  p: 2\n}\n")
+    collection(tmp_path, **{"a.bru": own})
+    done = run(tmp_path, "--strict", output=output)
+    reason = "the value of a spans several lines, or starts or ends with a space or tab"
+    assert f"a.bru: not translated: {reason}" in done.stderr
+    assert f"# not translated: {reason}\n" in (tmp_path / output).read_text()
+    assert [request.url for request in sent(tmp_path, output)] == ["http://h/?p=2"]
+
+
 def test_a_script_reads_the_variable_of_its_request(tmp_path: Path) -> None:
     script = "script:pre-request {\n  req.setHeader('X', bru.getRequestVar('p'));\n}\n"
     own = asked("A", f"vars:pre-request {{\n  p: own\n}}\n\n{script}")
