@@ -7,6 +7,7 @@ be written at all is replaced with a comment and reported.
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from orgrest import classes
@@ -140,7 +141,7 @@ class _Writer:
         if what in ("assertions", "scripts"):
             self.notes.append(Note(request.place, reason))
             lost = request.assertions
-            less = classes.evolve(request, assertions=())
+            less = classes.evolve(request, assertions=(), titles=())
             if what == "scripts":
                 lost = (*request.before, *request.after)
                 less = classes.evolve(request, before=(), after=())
@@ -292,8 +293,8 @@ def _written(request: Request) -> str:
         lines += ["", "\n".join(map(_piece, request.body))]
     if request.assertions or request.after:
         lines.append("")
-    for assertion in request.assertions:
-        title = _line(request.titles.get(assertion, ""))
+    for assertion, title in zip_longest(request.assertions, request.titles, fillvalue=""):
+        title = _line(title)
         lines += [*([f"# {_unmarked(title)}"] if title else []), f"?? {assertion}"]
     for script in request.after:
         lines += ["> {%", script, "%}"]

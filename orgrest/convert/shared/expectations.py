@@ -189,12 +189,12 @@ _STATUS_WORDS: Final = {
 class Translated:
     """The assertions from a script, and the rest of the script.
 
-    `titles` maps an assertion to the name of its test. `script` is "" if nothing remains.
+    `titles` contains the name of each assertion's test. `script` is "" if nothing remains.
     """
 
     assertions: tuple[str, ...]
     script: str
-    titles: dict[str, str] = classes.field(factory=dict)
+    titles: tuple[str, ...] = ()
 
 
 def translated(script: str) -> Translated:
@@ -210,7 +210,7 @@ def translated(script: str) -> Translated:
         names.pop(match["name"] or match["deleted"], None)
     assertions: list[str] = []
     left: list[str] = []
-    titles: dict[str, str] = {}
+    titles: list[str] = []
     may_have_ended = False
     for statement in statements:
         may_have_ended |= _LEAVES.match(re.sub(_STRING, "", statement)) is not None
@@ -219,12 +219,12 @@ def translated(script: str) -> Translated:
             left.append(statement)
         else:
             assertions += of_statement
-            titles = dict.fromkeys(of_statement, _title(statement)) | titles
+            titles += [_title(statement)] * len(of_statement)
     if all(_ASSIGNED.fullmatch(line) for line in left):
-        return Translated(tuple(assertions), "", titles)
+        return Translated(tuple(assertions), "", tuple(titles))
     if not assertions:
         return Translated((), script.strip("\n"))
-    return Translated(tuple(assertions), ";\n".join(left) + ";", titles)
+    return Translated(tuple(assertions), ";\n".join(left) + ";", tuple(titles))
 
 
 def _title(statement: str) -> str:
@@ -233,18 +233,15 @@ def _title(statement: str) -> str:
     return _string(match["name"]) if match else ""
 
 
-def all_translated(scripts: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+def all_translated(scripts: Iterable[str]) -> tuple[tuple[tuple[str, str], ...], list[str]]:
     """Translate the tests in `scripts` to assertions. Return (assertions, remaining scripts).
 
-    Each assertion is mapped to its title, or to "" if it has none. A script is left out if nothing
-    remains of it. The remaining scripts use Postman's functions (see `as_pm`).
+    Each assertion has a title, which is "" if it has none. A script is left out if nothing remains
+    of it. The remaining scripts use Postman's functions (see `as_pm`).
     """
     every = [translated(script) for script in scripts if script.strip()]
-    assertions: dict[str, str] = {}
-    for each in every:
-        for assertion in each.assertions:
-            assertions.setdefault(assertion, each.titles.get(assertion, ""))
-    return assertions, [as_pm(each.script) for each in every if each.script]
+    assertions = (pair for each in every for pair in zip(each.assertions, each.titles, strict=True))
+    return tuple(dict.fromkeys(assertions)), [as_pm(each.script) for each in every if each.script]
 
 
 def notes_on(before: Iterable[str], after: Iterable[str], place: str) -> list[Note]:

@@ -12,7 +12,7 @@ from orgrest import classes
 from orgrest.model import OrgrestError, explained
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from orgrest.model import Headers
 
@@ -61,7 +61,7 @@ class Request:
 
     - Each piece of `body` starts on a new line.
     - `definitions` contains variables for this request only.
-    - `assertions` contains the strings after `??`, and `titles` maps assertions to their titles.
+    - `assertions` contains the strings after `??`, and `titles` their titles. It may be shorter.
     - `before` and `after` contain the scripts that run before and after the request.
     - `place` is the request's place in the source.
     - `shorthand` is true if a header contains a shorthand, such as `Basic USER PASSWORD`, from
@@ -82,7 +82,7 @@ class Request:
     notes: tuple[Note, ...] = ()
     place: str = ""
     shorthand: bool = False
-    titles: Mapping[str, str] = classes.field(factory=dict, eq=False)
+    titles: tuple[str, ...] = classes.field(default=(), eq=False)
 
 
 @classes.frozen

@@ -137,6 +137,9 @@ class Reader:
         if named and self.cookies_sent and "no-cookie-jar" not in directives:
             reason = f"{self.cookies_sent}, but orgrest sends only the header Cookie"
             notes.append(Note(fields.place, reason))
+        every = dict.fromkeys((*assertions, *((assertion, "") for assertion in own.assertions)))
+        titled = {assertion for assertion, title in every if title}
+        assertions = tuple(pair for pair in every if pair[1] or pair[0] not in titled)
         described = [*own.described, *(f"(disabled: {line})" for line in own.disabled)]
         return Request(
             own.method,
@@ -145,8 +148,8 @@ class Reader:
             headers=tuple(headers),
             body=own.body,
             directives=directives,
-            assertions=tuple(dict.fromkeys((*assertions, *own.assertions))),
-            titles=assertions,
+            assertions=tuple(assertion for assertion, _ in assertions),
+            titles=tuple(title for _, title in assertions),
             before=before,
             after=tuple(after),
             definitions=(*own.definitions, *self.names.definitions()),

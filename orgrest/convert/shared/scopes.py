@@ -107,7 +107,6 @@ def _in_request(request: Request, names: Mapping[str, str]) -> Request:
         headers=tuple((text(name), text(value)) for name, value in request.headers),
         body=body and tuple(text(each) if isinstance(each, str) else each for each in body),
         assertions=tuple(map(text, request.assertions)),
-        titles={text(each): title for each, title in request.titles.items()},
         before=tuple(map(script, request.before)),
         after=tuple(map(script, request.after)),
         definitions=_defined(request.definitions, names),

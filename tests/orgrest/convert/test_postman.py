@@ -921,6 +921,24 @@ def test_a_test_keeps_its_name(tmp_path: Path) -> None:
     assert 'pm.test(\\"It is there\\"' in again.stdout
 
 
+def test_two_tests_of_the_same_keep_both_names(tmp_path: Path) -> None:
+    script = {"listen": "test", "script": {"exec": [
+        "pm.response.to.have.status(200);",
+        "pm.test('It is there', () => { pm.response.to.have.status(200); });",
+        "tests['old style'] = responseCode.code === 200;",
+        "tests['old style'] = responseCode.code === 200;",
+    ]}}  # fmt: skip
+    imported(tmp_path, collection({**item(), "event": [script]}))
+    text = (tmp_path / "out.http").read_text()
+    assert "\n\n# It is there\n?? status == 200\n# old style\n?? status == 200\n" in text
+    with RawServer(response(b"no", status="404 Not Found")) as server:
+        path = tmp_path / "out.http"
+        path.write_text(text.replace("http://h.example", server.url))
+        done = CliRunner().invoke(program, ["test", str(path)])
+    assert "It is there (status == 200)" in done.output
+    assert "old style (status == 200)" in done.output
+
+
 @pytest.mark.parametrize(
     ("listen", "code", "name"),
     [
