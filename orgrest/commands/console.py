@@ -133,14 +133,11 @@ def require_environments(names: Collection[str], folders: Iterable[Path]) -> Non
     from orgrest.http.values import environments
 
     per_folder = [environments.find(folder) for folder in dict.fromkeys(folders)]
-    available = sorted(
-        {name for environments_here in per_folder for name in environments_here.names}
-    )
+    if any(environments_here.broken for environments_here in per_folder):
+        return
     for name in names:
-        if name not in available and not any(
-            environments_here.broken for environments_here in per_folder
-        ):
-            raise OrgrestError(environments.unknown(name, available))
+        if not any(name in environments_here.names for environments_here in per_folder):
+            raise OrgrestError(environments.unknown(name, per_folder))
 
 
 def text_of(file: str, stdin_name: Path | None) -> tuple[Path, str]:

@@ -29,7 +29,7 @@ from orgrest import classes
 from orgrest.editor.server.documents import OpenDocument
 from orgrest.editor.server.server import Server
 from orgrest.http.values import Context
-from orgrest.http.values.environments import NO_FILE
+from orgrest.http.values.environments import Environments, why_none
 from orgrest.model import OrgrestError, Request, explained
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.rendering.masking import mask
@@ -144,9 +144,10 @@ async def _choose_environment(
     server: Server, document: OpenDocument, _line: int, _token: Token
 ) -> dict[str, Any]:
     folder = server.folder(document)
-    names = _environment_names(server, document)
+    environments = _environments(server, document)
+    names = environments.names
     if not names:
-        reason = f"no environments: there is {NO_FILE}"
+        reason = f"no environments: {why_none([environments])}"
         raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
     now = ", ".join(server.choices.of(folder)) or _NO_ENVIRONMENT
     question = f"Select the environment for documents in {folder.name} (currently {now})"
@@ -172,7 +173,7 @@ def environments(server: Server, params: Any) -> dict[str, Any]:
     is invalid, or if a chosen environment does not exist.
     """
     document = server.document_of(params)
-    names = _environment_names(server, document)
+    names = _environments(server, document).names
     chosen = getattr(params, "chosen", None)
     if isinstance(chosen, list):
         if unknown := [name for name in chosen if name not in names]:
@@ -190,9 +191,9 @@ def _choose(server: Server, document: OpenDocument, names: tuple[str, ...]) -> N
     server.look_again()
 
 
-def _environment_names(server: Server, document: OpenDocument) -> tuple[str, ...]:
+def _environments(server: Server, document: OpenDocument) -> Environments:
     try:
-        return tuple(Context(server.inputs(document)).environment.every.names)
+        return Context(server.inputs(document)).environment.every
     except OrgrestError as error:
         raise JsonRpcException(visible(str(error)), types.LSPErrorCodes.RequestFailed) from error
 

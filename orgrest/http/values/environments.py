@@ -30,7 +30,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -59,8 +59,8 @@ _JETBRAINS = (PUBLIC, "http-client.env.json.user", PRIVATE)
 _VSCODE = ".vscode/settings.json"
 _HTTPYAC = (".httpyac.json", "httpyac.config.json")
 _PROJECT = (".git", ".hg", ".idea", ".vscode", *_HTTPYAC)
-NO_FILE: Final = (
-    "no environment file in the document's folder or, within a project, in its parents "
+_NO_FILE: Final = (
+    "there is no environment file in the document's folder or, within a project, in its parents "
     f"(a project's folder contains {', '.join(_PROJECT[:-1])} or {_PROJECT[-1]})"
 )
 _SECRET_NAME = compiled(
@@ -162,7 +162,7 @@ class Environments:
         for name in names:
             if name not in self.by_name or name in (SHARED, DEFAULT):
                 self.check()
-                raise OrgrestError(unknown(name, self.names))
+                raise OrgrestError(unknown(name, [self]))
             variables.update(self.by_name[name])
         return variables
 
@@ -196,11 +196,18 @@ class Environments:
             raise file.error.with_traceback(None)
 
 
-def unknown(name: str, names: Sequence[str]) -> str:
-    """Return the message about a name that is not one of the environments' `names`."""
-    if not names:
-        return f"unknown environment {name}: there is {NO_FILE}"
-    return f"unknown environment {name}; available: {', '.join(names)}"
+def unknown(name: str, found: Collection[Environments]) -> str:
+    """Return the message about a name that is none of the environments that were found."""
+    names = sorted({each for environments in found for each in environments.names})
+    reason = f"; available: {', '.join(names)}" if names else f": {why_none(found)}"
+    return f"unknown environment {name}{reason}"
+
+
+def why_none(found: Iterable[Environments]) -> str:
+    """Say why no environment can be selected among those that were found."""
+    if any(each.by_name for each in found):
+        return "the environment files only define variables that are used without an environment"
+    return _NO_FILE
 
 
 def find(folder: Path) -> Environments:

@@ -395,6 +395,19 @@ class TestBeforeAnythingIsSent:
         assert done.status == 2
         assert "unknown environment nope; available: dev, prod" in done.err
 
+    def test_a_folder_with_only_a_dotenv_file_is_not_said_to_have_no_environment_file(
+        self, orgrest, tmp_path: Path
+    ) -> None:
+        (tmp_path / ".env").write_text("h=a\n")
+        path = tmp_path / "a.http"
+        path.write_text("GET http://{{h}}/\n")
+        done = orgrest(str(path), "--dry-run", "--env", "dev")
+        assert done.status == 2
+        assert "unknown environment dev: the environment files only" in done.err
+        (tmp_path / ".env").unlink()
+        done = orgrest(str(path), "--dry-run", "--env", "dev")
+        assert "unknown environment dev: there is no environment file in the document's" in done.err
+
     def test_a_dry_run_explains_where_values_come_from(self, orgrest, tmp_path: Path) -> None:
         (tmp_path / "http-client.env.json").write_text('{"dev": {"host": "http://h"}}')
         (tmp_path / "http-client.private.env.json").write_text('{"dev": {"key": "hunter2"}}')
