@@ -150,7 +150,8 @@ _SET_BODY: Final = """(body) => {
     : Object.entries(value).flatMap(([name, inner]) => (
       fields(inner, Array.isArray(value) ? key : key ? `${key}[${name}]` : name)
     )));
-  if (typeof body === "string" || body === undefined || body === null) {
+  const isJson = type.includes("json");
+  if (typeof body === "string" || body === undefined || (body === null && !isJson)) {
     pm.request.body.update(body);
   } else if (type.startsWith("application/x-www-form-urlencoded")) {
     const urlencoded = Array.isArray(body)
