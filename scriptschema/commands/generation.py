@@ -160,14 +160,15 @@ def generate(
     """Generate random trees, programs or invalid sources.
 
     The first tree is generated from the seed S, the next from S+1, and so on. With -n, each tree
-    becomes a file in the folder, named by its seed. Existing files are not replaced. To continue
-    after an interruption, run the same command again. Standard output and a FILE that ends in
-    .pbstream get a stream: each tree is preceded by its length as a varint.
+    becomes a file in the folder, named by its seed. Existing files in the folder are not replaced.
+    To continue after an interruption, run the same command again. Standard output and a FILE that
+    ends in .pbstream get a stream: each tree is preceded by its length as a varint.
 
     Without -n, a single tree or source is written to standard output or FILE, without a length
     unless FILE ends in .pbstream. The same applies to -n 1 if FILE has the suffix of a format. As
     source, a program with a module becomes a folder with program.luau and module0.luau. On standard
-    output and in a FILE.luau, the module becomes a function in the program.
+    output and in a FILE.luau, the module becomes a function in the program. An existing FILE is
+    replaced.
 
     \b
     scriptschema generate --programs --format luau

@@ -118,9 +118,9 @@ def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> No
 def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **options: Any) -> None:
     """Convert corpora to another format.
 
-    Files keep their names, but get the suffix of the format. Existing files are not replaced. To
-    continue after an interruption, run the same command again. A stream is written completely or
-    not at all.
+    In a folder, files keep their names, but get the suffix of the format, and existing files are
+    not replaced. To continue after an interruption, run the same command again. A stream is written
+    completely or not at all, and replaces an existing file.
 
     \b
     scriptschema corpus export corpus/ --to text -o lpm-corpus/
