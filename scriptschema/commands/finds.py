@@ -233,7 +233,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
     FIND is a folder in a campaign's finds/. A binary search runs the find's program with some of
     the builds. A build shows the bug if its verdict has the same kind as the verdict stored in the
     find. The result is stored in the find, for the report. The exit status is 0 if the first build
-    with the bug was found, otherwise 1.
+    with the bug was found, otherwise 1, for example if all builds show the bug.
 
     \b
     scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\
@@ -253,7 +253,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
         click.echo(str(bisection))
         if bisection.first is not None:
             finds.save(folder, attrs.evolve(find, bisection=str(bisection)))
-    sys.exit(0 if bisection.first is not None else 1)
+    sys.exit(0 if bisection.before is not None else 1)
 
 
 @program.command("export")
