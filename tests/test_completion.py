@@ -81,6 +81,20 @@ def typed(command: list[str], keys: str, until: Path, folder: Path) -> str:
     return shown.decode(errors="replace")
 
 
+def test_a_description_with_a_comma_is_shown_as_a_whole_in_fish(tmp_path: Path) -> None:
+    require("fish")
+    line = "complete -C 'orgrest history l'"
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    shown = subprocess.run(
+        ["fish", "--no-config", "-c", f"orgrest completion fish | source; {line}"],
+        env={**os.environ, "PATH": path, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert shown == "list\tList the most recent runs, newest first.\n"
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_completes_commands_options_values_and_files(shell: str, tmp_path: Path) -> None:
     require(shell)

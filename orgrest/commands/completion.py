@@ -60,4 +60,6 @@ def completion(shell: str) -> None:
         "zsh": shell_completion.ZshComplete,
         "fish": shell_completion.FishComplete,
     }
-    click.echo(classes[shell](completion, {}, "orgrest", _VARIABLE).source())
+    script = classes[shell](completion, {}, "orgrest", _VARIABLE).source()
+    # click's script for fish would otherwise cut descriptions at their first comma.
+    click.echo(script.replace('string split ","', 'string split -m 1 ","'))
