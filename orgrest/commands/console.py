@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from orgrest.http.transport.cookies import Cookies
     from orgrest.http.values.global_variables import GlobalVariables
@@ -76,6 +76,14 @@ def require_files(names: Sequence[str], *, allow_missing: bool = False) -> None:
             raise MissingFileError(f"{name or repr(name)}: No such file or directory{hint}")
 
 
+def require_standard_input(files: Sequence[str], stdin_name: Path | None) -> None:
+    """Raise UsageError if `--stdin-name` is given, but the command reads a file."""
+    if stdin_name is not None and [*files] != ["-"]:
+        raise click.UsageError(
+            "--stdin-name is for standard input, so it cannot be combined with FILE"
+        )
+
+
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | str | None]) -> None:
     """Raise UsageError if an output file cannot be one, before anything is sent.
 
@@ -87,7 +95,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | st
     """
     from orgrest.files import DOCUMENT_SUFFIXES
 
-    read = {_identity(Path(path)) for path in inputs if path is not None}
+    read = {_identity(Path(path)) for path in inputs if path is not None and str(path) != "-"}
     written: dict[object, str] = {}
     for option, path in outputs.items():
         if path is None or path.is_char_device():
@@ -119,25 +127,6 @@ def _identity(path: Path) -> object:
     except OSError:  # the file does not exist yet
         return os.path.realpath(path)
     return status.st_dev, status.st_ino
-
-
-def require_environments(names: Collection[str], folders: Iterable[Path]) -> None:
-    """Raise OrgrestError unless each name is an environment in one of the folders.
-
-    If an environment file there is broken, unknown names are accepted, because it may define them.
-    """
-    from orgrest.model import OrgrestError
-
-    if not names:
-        return
-    from orgrest.http.values import environments
-
-    per_folder = [environments.find(folder) for folder in dict.fromkeys(folders)]
-    if any(environments_here.broken for environments_here in per_folder):
-        return
-    for name in names:
-        if not any(name in environments_here.names for environments_here in per_folder):
-            raise OrgrestError(environments.unknown(name, per_folder))
 
 
 def text_of(file: str, stdin_name: Path | None) -> tuple[Path, str]:

@@ -20,8 +20,8 @@ from orgrest.commands.console import (
     check_outputs,
     complain,
     open_page,
-    require_environments,
     require_files,
+    require_standard_input,
     store,
     stored_in,
 )
@@ -77,15 +77,11 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
         sys.exit(_list_environments(paths))
     if len(paths) > 1 and (options.lines or options.names):
         raise click.UsageError("--line and --name require exactly one FILE")
-    if options.stdin_name is not None:
-        if paths != ["-"]:
-            raise click.UsageError(
-                "--stdin-name is for standard input, so it cannot be combined with FILE"
-            )
-        if not (modes or options.dry_run or is_request_file(options.stdin_name)):
-            raise click.UsageError(
-                "Org text on standard input requires --stdout, --diff or --check"
-            )
+    require_standard_input(paths, options.stdin_name)
+    if options.stdin_name is not None and not (
+        modes or options.dry_run or is_request_file(options.stdin_name)
+    ):
+        raise click.UsageError("Org text on standard input requires --stdout, --diff or --check")
     if options.watch and "-" in paths:
         raise click.UsageError("--watch requires a FILE: standard input cannot be watched")
     require_files(paths, allow_missing=options.watch)
@@ -119,8 +115,11 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
                 savers.append(partial(store, options.globals, globals_))
             secrets = cookies.secrets if cookies is not None else ()
             inputs = inputs_of(RUN, given, Path(), secrets=secrets)
-            folders = [_folder(path, options.stdin_name) for path in paths]
-            require_environments(options.environments, folders)
+            if options.environments:
+                from orgrest.http.values import environments
+
+                folders = [_folder(path, options.stdin_name) for path in paths]
+                environments.require(options.environments, folders)
             on_read = None if watched is None else watched.read
             services = Services.of_user(
                 prompt=_prompt if asking else None,

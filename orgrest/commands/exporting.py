@@ -11,7 +11,7 @@ import click
 
 from orgrest.commands import program
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, require_environments, safe, text_of
+from orgrest.commands.console import complain, require_standard_input, safe, text_of
 from orgrest.commands.options import inputs_of, settings_of, with_options
 from orgrest.options import EXPORT
 
@@ -74,12 +74,14 @@ def export(
     from orgrest.convert.formats import dynamic_values, writer
     from orgrest.convert.shared.completing import read
     from orgrest.files import FileError, is_request_file
+    from orgrest.http.values import environments
 
+    require_standard_input([file], given["stdin_name"])
     if output is not None and output.exists():
         raise FileError("the file already exists: choose another name", file=str(output))
     path, text = text_of(file, given["stdin_name"])
     folder = path.resolve().parent
-    require_environments(given["environments"], [folder])
+    environments.require(given["environments"], [folder])
     exported = read(
         text,
         file=str(path),

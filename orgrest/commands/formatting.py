@@ -10,7 +10,7 @@ import click
 
 from orgrest.commands import program
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain
+from orgrest.commands.console import complain, require_standard_input
 
 if TYPE_CHECKING:
     from orgrest.files import Encoding
@@ -42,6 +42,7 @@ def format(  # noqa: A001 - the command's name
     from orgrest.files import File, decode_document
     from orgrest.run.suite.finding import find
 
+    require_standard_input(files, stdin_name)
     changed = 0
     if files == ("-",):
         text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")

@@ -25,7 +25,6 @@ from orgrest.commands.console import (
     check_outputs,
     complain,
     count_of,
-    require_environments,
     safe,
     store,
     stored_in,
@@ -133,6 +132,7 @@ def _wait(options: SimpleNamespace, client: Client, control: Control) -> None:
 
 
 def _plan(options: SimpleNamespace) -> list[Unit]:
+    from orgrest.http.values import environments
     from orgrest.run.suite import finding
     from orgrest.run.suite.unit import Unit
 
@@ -149,7 +149,7 @@ def _plan(options: SimpleNamespace) -> list[Unit]:
         for file in files
         for row, values in data
     ]
-    require_environments(options.environments, (Path(file).resolve().parent for file in files))
+    environments.require(options.environments, (Path(file).resolve().parent for file in files))
     named = frozenset(options.files)
     return [Unit(number, *run, found=run[0] not in named) for number, run in enumerate(runs)]
 

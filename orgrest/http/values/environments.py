@@ -233,6 +233,19 @@ def find(folder: Path) -> Environments:
 _found: dict[Path, tuple[Environments, list[tuple[Path, _Stamp | None]]]] = {}
 
 
+def require(names: Sequence[str], folders: Iterable[Path]) -> None:
+    """Raise OrgrestError unless each name is an environment in one of the folders.
+
+    If an environment file there is broken, unknown names are accepted, because it may define them.
+    """
+    found = [find(folder) for folder in dict.fromkeys(folders)] if names else []
+    if any(each.broken for each in found):
+        return
+    for name in names:
+        if not any(name in each.names for each in found):
+            raise OrgrestError(unknown(name, found))
+
+
 def _stamp(path: Path) -> _Stamp | None:
     """Return a value that changes with the file or folder, or None if it is inaccessible."""
     try:

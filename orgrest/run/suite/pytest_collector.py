@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from orgrest.files import File, is_request_file
-from orgrest.model import explained
+from orgrest.http.values import environments
+from orgrest.model import OrgrestError, explained
 from orgrest.options import pair
 from orgrest.run.logins import Logins
 from orgrest.run.plan import Choice
@@ -63,8 +64,17 @@ class DocumentFile(pytest.File):
             self._end()
 
     def setup(self) -> None:
-        """Send the requests that are named or tagged `setup`."""
-        items = (item for item in self.session.items if isinstance(item, RequestItem))
+        """Send the requests that are named or tagged `setup`.
+
+        Fails if a selected environment is unknown in the folders of all collected documents.
+        """
+        items = [item for item in self.session.items if isinstance(item, RequestItem)]
+        try:
+            environments.require(
+                self.config.getoption("orgrest_env"), (item.path.parent for item in items)
+            )
+        except OrgrestError as error:
+            raise pytest.fail.Exception(f"--orgrest-env: {error}", pytrace=False) from None
         chosen = Choice(ids=frozenset(item.step_id for item in items if item.parent is self))
         self._run = run = self._open(chosen)
         for step in run.plan.of("setup"):

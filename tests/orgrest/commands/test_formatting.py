@@ -61,6 +61,18 @@ def test_an_editor_formats_through_standard_input(
     assert found.out == "#+begin_src restclient\nGET http://x/\n#+end_src\n"
 
 
+@pytest.mark.parametrize("command", [("format",), ("export", "--to", "curl"), ()])
+def test_a_name_for_standard_input_is_not_ignored_where_a_file_is_read(
+    orgrest: Callable[..., Any], tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    file = tmp_path / "a.http"
+    file.write_bytes(UGLY)
+    found = orgrest(*command, str(file), "--stdin-name", "b.org")
+    assert found.status == 2
+    assert "--stdin-name is for standard input" in found.err
+    assert file.read_bytes() == UGLY
+
+
 def test_a_file_that_is_not_there_is_reported(orgrest: Callable[..., Any], tmp_path: Path) -> None:
     found = orgrest("format", str(tmp_path / "none.http"))
     assert found.status == 2

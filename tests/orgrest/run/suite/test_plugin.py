@@ -154,6 +154,24 @@ def test_it_ends_at_the_first_failure_where_that_is_requested(collected, paths) 
     assert paths()[-1] == "DELETE /echo?teardown"
 
 
+def test_a_misspelt_environment_fails_even_requests_that_use_no_variable(
+    collected, paths, folder: Path
+) -> None:
+    (folder / "docs/http-client.env.json").write_text('{"dev": {"a": "1"}}')
+    (folder / "docs/below").mkdir()
+    (folder / "docs/notes.org").rename(folder / "docs/below/notes.org")
+    status, output = collected("docs/below", "--orgrest", "--orgrest-env", "dev")
+    assert status == 1
+    assert "--orgrest-env: unknown environment dev; available: none" in output
+    status, output = collected("docs", "--orgrest", "--orgrest-env", "dve", "-k", "login or line")
+    assert status == 1
+    assert "--orgrest-env: unknown environment dve; available: dev" in output
+    assert "2 errors" in output
+    assert paths() == []
+    status, output = collected("docs", "--orgrest", "--orgrest-env", "dev", "-k", "login")
+    assert status == 0
+
+
 @pytest.mark.slow
 def test_the_workers_of_xdist_keep_documents_together(collected, paths) -> None:
     options = ("--orgrest", "--orgrest-var", "expected=1", "-p", "xdist", "-n", "2")
