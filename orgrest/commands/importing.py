@@ -52,7 +52,7 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     if output is not None and output.exists():
         raise ConversionError("the file already exists: choose another name", file=str(output))
     collections: dict[str, Collection] = {}
-    for argument in sources:
+    for argument in dict.fromkeys(sources):  # standard input can be read only once
         name = "standard input" if argument == "-" else argument
         try:
             source = (

@@ -312,6 +312,12 @@ def test_a_body_that_needs_a_file_is_reported_where_there_is_none() -> None:
     assert "# POST http://x/\n" in done.stdout
 
 
+def test_standard_input_that_is_named_twice_is_imported_once_without_an_error() -> None:
+    done = CliRunner().invoke(program, ["import", "-", "-"], input="curl http://x/")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.count("GET http://x/\n") == 1
+
+
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_a_request_that_could_not_be_written_does_not_make_the_run_fail(
     output: str, tmp_path: Path
