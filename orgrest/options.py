@@ -259,7 +259,7 @@ OPTIONS: Final = (
         _LIMITS,
         (TEST,),
         "Stop the run after this time.",
-        "seconds",
+        "duration",
         field="budget.seconds",
         metavar="SECONDS",
     ),

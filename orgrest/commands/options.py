@@ -48,6 +48,16 @@ class _Converted(_Type):
             self.fail(str(error), param, ctx)
 
 
+class _Seconds(click.FloatRange):
+    """A time in a range. `click.FloatRange` accepts `nan`: all comparisons with it are false."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        seconds = super().convert(value, param, ctx)
+        if seconds != seconds:  # only nan differs from itself
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return seconds
+
+
 def _size(text: str) -> int:
     from orgrest.rendering.results import parse_size
 
@@ -72,8 +82,9 @@ KINDS: Mapping[str, click.ParamType[Any]] = {
     "count": click.IntRange(1),
     "jobs": click.IntRange(1, 256),
     "retries": click.IntRange(0, 1000),
-    "seconds": click.FloatRange(0, min_open=True),
-    "delay": click.FloatRange(0),
+    "seconds": _Seconds(0, 86_400, min_open=True),
+    "delay": _Seconds(0, 86_400),
+    "duration": _Seconds(0, 30 * 86_400, min_open=True),
     "path": click.Path(path_type=Path),
     "file": click.Path(path_type=Path, dir_okay=False),
     "report": click.Path(path_type=Path, dir_okay=False, allow_dash=True),

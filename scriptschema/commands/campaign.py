@@ -20,7 +20,7 @@ from scriptschema.commands.campaign_options import (
     seeds_in,
     version_name,
 )
-from scriptschema.commands.console import LARGEST, NonEmptyPath, counted, stoppable
+from scriptschema.commands.console import LARGEST, NonEmptyPath, Number, counted, stoppable
 from scriptschema.commands.program import section
 from scriptschema.commands.trust import trusted_campaign
 
@@ -63,7 +63,7 @@ _output = section("Output")
 )
 @_targets(
     "--timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0, min_open=True),
     metavar="S",
     help="The time limit for each run, in seconds.",
 )
@@ -161,14 +161,14 @@ _output = section("Output")
 )
 @_programs(
     "--broken",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     metavar="SHARE",
     help="The share of generated sources that are not valid Luau, and that targets must reject "
     "(default: 0).",
 )
 @_programs(
     "--compiled",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     metavar="SHARE",
     help="The share of programs that are only compiled, not run (default: 0.25).",
 )

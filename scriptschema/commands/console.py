@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -42,6 +42,17 @@ class NonEmptyPath(click.Path):
         if value == "":
             self.fail("a file name is empty (perhaps a shell variable is not set)", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Number(click.FloatRange):
+    """A number in a range. `click.FloatRange` accepts `nan`: all comparisons with it are false."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number as click does, but fail for `nan`."""
+        number = super().convert(value, param, ctx)
+        if number != number:  # only nan differs from itself
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
 
 
 class MissingFileError(click.ClickException):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scriptschema.commands import program
-from scriptschema.commands.console import INPUT, lost_text, luau_option, report
+from scriptschema.commands.console import INPUT, Number, lost_text, luau_option, report
 from scriptschema.commands.finds import reduce_find
 from scriptschema.commands.luau import load_names, names_option, parsed
 from scriptschema.commands.trust import trust_option
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     "--timeout",
     default=60.0,
     show_default=True,
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0, min_open=True),
     metavar="S",
     help="The time limit for each test, in seconds; lowered if tests of interesting programs "
     "finish quickly.",

@@ -15,6 +15,7 @@ from scriptschema.commands import program
 from scriptschema.commands.console import (
     FORMATS,
     LARGEST,
+    Number,
     counted,
     luau_option,
     message_class,
@@ -93,7 +94,7 @@ _written = section("Output")
 )
 @_programs(
     "--wrong",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     metavar="SHARE",
     help="The share of operands and arguments that are deliberately wrong (default: 0.05, or 0 "
     "with sound types).",

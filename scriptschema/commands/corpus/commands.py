@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scriptschema.commands.console import NonEmptyPath, counted, stoppable
+from scriptschema.commands.console import NonEmptyPath, Number, counted, stoppable
 from scriptschema.commands.corpus import statistics
 from scriptschema.commands.corpus.inputs import (
     FORMS,
@@ -41,7 +41,7 @@ timeout_option = click.option(
     "--timeout",
     default=10.0,
     show_default=True,
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0, min_open=True),
     metavar="S",
     help="The time limit for each run of COMMAND, in seconds.",
 )

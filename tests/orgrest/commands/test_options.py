@@ -12,7 +12,7 @@ from orgrest.commands.main import program
 from orgrest.commands.options import KINDS, client_of, inputs_of, settings_of
 from orgrest.editor.server.environments import Choices
 from orgrest.http.transport.client import Client
-from orgrest.http.transport.limits import Budget
+from orgrest.http.transport.limits import MAX_TIMEOUT, Budget
 from orgrest.http.values import Inputs
 from orgrest.options import EXPORT, OPTIONS, REPORT, RUN, TEST, Option, options_of
 from orgrest.run.plan import Choice
@@ -70,6 +70,22 @@ def test_what_is_given_becomes_the_settings(tmp_path: Path) -> None:
     assert settings.proxies == ("http://p",)  # who chooses a proxy lets documents choose it, too
     client, _ = client_of(TEST, given)
     assert client.keywords["ca"] == tmp_path
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e300", "-1"])
+@pytest.mark.parametrize("kind", [k for k, t in KINDS.items() if isinstance(t, click.FloatRange)])
+def test_a_time_that_nothing_can_wait_for_is_refused_before_anything_is_sent(
+    kind: str, value: str
+) -> None:
+    with pytest.raises(click.BadParameter):
+        KINDS[kind].convert(value, None, None)
+    assert KINDS[kind].convert("0.5", None, None) == 0.5
+
+
+def test_a_timeout_that_every_request_would_refuse_is_a_usage_error() -> None:
+    assert KINDS["seconds"].convert(str(MAX_TIMEOUT), None, None) == MAX_TIMEOUT
+    with pytest.raises(click.BadParameter):
+        KINDS["seconds"].convert(str(MAX_TIMEOUT + 1), None, None)
 
 
 def test_an_editor_can_set_what_the_table_says() -> None:

@@ -66,7 +66,7 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "size": "9 nodes
         ),
         (
             ["-o", "none", "-t", "command:cat", "--broken", "nan"],
-            "broken must be a number from 0 to 1, found nan",
+            "'nan' is not a number",
         ),
         (["-o", "none", "--config", "no.toml"], "No such file"),
         (
