@@ -63,10 +63,12 @@ def format_of(path: Path) -> Format:
     except KeyError:
         if path == STANDARD:
             raise FileError(
-                f"{name_of(path)}: use --from to give the format ({', '.join(ENDINGS.values())})"
+                f"{name_of(path)}: use --from to give the format, such as --from text"
             ) from None
         if not path.exists():
             raise FileError(f"{path}: {os.strerror(errno.ENOENT)}") from None
+        if path.is_dir():
+            raise FileError(f"{path}: {os.strerror(errno.EISDIR)}") from None
         if path.suffix in (".luau", ".lua"):
             raise FileError(
                 f"{path}: Luau source, not a tree; to read it, run `scriptschema parse {path}`"

@@ -120,6 +120,9 @@ class Program(Group):
         try:
             with _terminated_as_interrupted():
                 status = super().main(*arguments, **options)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            status = error.exit_code
         except click.ClickException as error:
             click.echo(f"{self.name}: {error.format_message()}", err=True)
             if isinstance(error, click.UsageError) and error.ctx is not None:

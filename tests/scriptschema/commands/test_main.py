@@ -177,6 +177,36 @@ def test_wrong_usage_ends_with_status_2_and_says_why(
     assert done.stdout == b""
 
 
+@pytest.mark.parametrize("group", [[], ["corpus"]])
+def test_a_group_without_a_command_prints_its_help_and_not_an_error(group: list[str]) -> None:
+    done = run(*group)
+    assert done.returncode == 2
+    assert done.stderr == ok(*group, "--help")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["reduce", "a.luau", "--test", "true", "--timeout", "nan"],
+        ["corpus", "distill", "in", "-o", "out", "--timeout", "nan"],
+        ["fuzz", "--broken", "nan"],
+        ["fuzz", "--compiled", "nan"],
+        ["fuzz", "--timeout", "nan"],
+        ["generate", "--programs", "--wrong", "nan"],
+    ],
+    ids=" ".join,
+)
+def test_nan_is_refused_where_a_number_is_expected(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.luau").touch()
+    Path("in").mkdir()
+    done = run_here(*arguments)
+    assert done.returncode == 2
+    assert b"'nan' is not a number" in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -208,8 +238,9 @@ def test_an_ending_that_tells_nothing_asks_for_the_flag(tmp_path: Path) -> None:
     assert "use --from" in done.stderr.decode()
     assert ok("show", path, "--from", "binary").startswith(b"ModuleSet\n")
     done = run("show", "-", stdin=b"\x12\x00")
-    message = b"standard input: use --from to give the format (binary, text, json)"
-    assert message in done.stderr
+    assert b"standard input: use --from to give the format" in done.stderr
+    done = run("show", tmp_path)
+    assert done.stderr.decode() == f"scriptschema: {tmp_path}: Is a directory\n"
 
 
 def test_binary_never_goes_to_a_terminal(tree: Path) -> None:

@@ -798,6 +798,9 @@ def test_a_report_never_overwrites_the_records_it_is_made_from(
     assert ended.value.code == 2
     assert "--html would overwrite r.jsonl" in capfd.readouterr().err
     assert (folder / "r.jsonl").read_bytes() == before
+    with pytest.raises(SystemExit):
+        main(["report", "-", "--tap", "-"])
+    assert "-: could not read the file" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
