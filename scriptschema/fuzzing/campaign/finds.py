@@ -30,6 +30,7 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.statistics import now
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.oracles import round_trip
 from scriptschema.fuzzing.oracles.judging import broken
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
@@ -167,7 +168,14 @@ class Find:
         return find
 
     def _update_signature(self) -> None:
-        """Add to the signature what earlier versions left out, such as the exception's class."""
+        """Give the signature the form that a new find's has.
+
+        Earlier versions left something out, such as the exception's class, or put in what the
+        parser said about the output of a printer.
+        """
+        if round_trip.is_printed(self.signature):
+            signature = attrs.evolve(self.signature, detail=round_trip.PRINTED)
+            self.verdict = attrs.evolve(self.verdict, signature=signature)
         runs = [attrs.evolve(run, outcome=_reread(run.outcome)) for run in self.smallest.runs]
         verdict = broken(runs)
         if verdict is None or not self.smallest.is_luau:

@@ -325,7 +325,7 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        if self._counted_only(verdict.signature, program.tree, batch):
+        if self._counted_only(verdict.signature, program, batch):
             return
         if following is not None:
             self.runner.collect()  # discarded: `following` is submitted again below
@@ -333,11 +333,12 @@ class Fuzzer:
         if following is not None:
             self.runner.submit(following.sources)
 
-    def _counted_only(self, signature: Signature, tree: ModuleSet, batch: Batch) -> bool:
+    def _counted_only(self, signature: Signature, program: MadeProgram, batch: Batch) -> bool:
         """Return whether there are enough suspects like this. If so, count the verdict."""
-        if self._handed[signature] < _PER_BATCH and not self._is_enough(signature, tree):
+        if self._handed[signature] < _PER_BATCH and not self._is_enough(signature, program):
             return False
-        construct = "" if is_clear(signature) else text_of(construct_of(tree))
+        used = frozenset() if is_clear(signature) else construct_of(program.tree, program.style)
+        construct = text_of(used)
         batch.again[attrs.evolve(signature, construct=construct)] += 1
         return True
 
@@ -361,7 +362,7 @@ class Fuzzer:
             plain, plain_runs = self.runner.verdict(program.tree, whole=True)
             if plain is not None:
                 style, verdict, runs = None, plain, plain_runs
-                if self._counted_only(verdict.signature, program.tree, batch):
+                if self._counted_only(verdict.signature, program, batch):
                     return
         signature = verdict.signature
         second, again = self.runner.verdict(program.tree, style, whole=True, wanted=signature)
@@ -381,16 +382,16 @@ class Fuzzer:
                     batch.interval.unconfirmed += 1
                     continue
                 once = suspect.seen_once()
-                if self._is_enough(once.verdict.signature, program.tree):
+                if self._is_enough(once.verdict.signature, program):
                     batch.again[once.verdict.signature] += 1
                 else:
                     batch.suspects.append(once)
 
-    def _is_enough(self, signature: Signature, tree: ModuleSet) -> bool:
+    def _is_enough(self, signature: Signature, program: MadeProgram) -> bool:
         constructs = self._enough.get(signature)
         if not constructs:
             return constructs is not None
-        construct = construct_of(tree)
+        construct = construct_of(program.tree, program.style)
         return any(contains(construct, each) for each in constructs)
 
 

@@ -23,10 +23,10 @@ from scriptschema.fuzzing.campaign.finds import Find, Reduced, Suspect, size_of,
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.oracles import causes
+from scriptschema.fuzzing.oracles import causes, round_trip
 from scriptschema.fuzzing.oracles.construct import SPELLING, construct_of, operations_of, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
-from scriptschema.fuzzing.oracles.needed import needed_operations
+from scriptschema.fuzzing.oracles.needed import needed_operations, needed_words
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
 from scriptschema.fuzzing.targets import outcome
@@ -35,13 +35,16 @@ from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.uncalled import body_of, runs_nothing
 from scriptschema.luau.render import render_module_set
 from scriptschema.luau.repair import repair
-from scriptschema.messages import ModuleSet, Stat, StatWhile
+from scriptschema.messages import ExprBinary, ExprUnary, ModuleSet, Stat, StatWhile
 
 MOST_SECONDS: Final = 120.0
 """The time limit in seconds, after which the smallest program so far is the result."""
 
 
 TRIES: Final = 3
+
+_SHORT: Final = 40
+"""The maximum number of words of a text whose runs of words are removed."""
 
 STYLES: Final = 64
 """The number of styles that are tried for the smallest program, if it needs a style."""
@@ -54,15 +57,17 @@ class _OutOfTimeError(Exception):
 class _Test:
     """Tests whether a program, written in `style`, shows a suspect's bug.
 
-    If `runs` is false, programs that execute code do not pass. `quick` is a runner for only the
-    target and variant that show the bug, or None to run all of them.
+    If the suspect's program, `tree`, executes no code, programs that execute code do not pass.
+    `quick` is a runner for only the target and variant that show the bug, or None to run all of
+    them.
     """
 
-    def __init__(self, runner: Runner, signature: Signature, end: float, *, runs: bool) -> None:
+    def __init__(self, runner: Runner, signature: Signature, end: float, tree: ModuleSet) -> None:
         self.runner = runner
         self.signature = signature
         self.end = end
-        self.runs = runs
+        self.runs = not runs_nothing(tree)
+        self.operators = _operators_of(tree)
         self.style: int | None = None
         self.quick: Runner | None = None
 
@@ -83,6 +88,11 @@ class _Test:
             raise _OutOfTimeError
         if not self.runs and not runs_nothing(tree):
             return False
+        # The reducer puts `#{}` in place of values: a printer may have another bug of `#`.
+        if self.signature.kind == round_trip.KIND and any(
+            last > self.operators.get(cls, -1) for cls, last in _operators_of(tree).items()
+        ):
+            return False
         return self.verdict(tree, self.style) is not None
 
     def simplify(self, tree: ModuleSet) -> None:
@@ -101,6 +111,15 @@ class _Test:
         return shows
 
 
+def _operators_of(tree: ModuleSet) -> dict[type, int]:
+    """Return the last operator of each enum that a program uses. The reducer tries earlier ones."""
+    last: dict[type, int] = {}
+    for node, _ in walk(tree):
+        if isinstance(node, ExprUnary | ExprBinary):
+            last[node.op.__class__] = max(node.op, last.get(node.op.__class__, -1))
+    return last
+
+
 def _source(tree: ModuleSet, style: int | None) -> str:
     return render_module_set(tree, style=style).program
 
@@ -115,7 +134,7 @@ def reduce_suspect(
     """
     tree = encoding.decode(ModuleSet, suspect.data)
     end = time.monotonic() + seconds
-    test = _Test(runner, suspect.verdict.signature, end, runs=not runs_nothing(tree))
+    test = _Test(runner, suspect.verdict.signature, end, tree)
     plainly = [] if suspect.style is None or isinstance(suspect.style, str) else [None]
     for style in [*plainly, *[suspect.style] * TRIES]:
         if isinstance(style, str):
@@ -139,8 +158,9 @@ def reduce_suspect(
                 is_smallest = not reducer.unreliable
             best = reducer.best
             test.simplify(best)
-            # A program that crashes does not loop forever in a `while`.
-            if test.signature.kind in outcome.BROKEN and not is_clear(test.signature):
+            # A program that crashes, or is only printed, does not loop forever in a `while`.
+            kinds = outcome.BROKEN | {round_trip.KIND}
+            if test.signature.kind in kinds and not is_clear(test.signature):
                 best = _with_while(best, partial(test.verdict, style=test.style, whole=True))
         except NotInterestingError:  # with this variant, the program shows another bug
             continue
@@ -204,26 +224,31 @@ def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
 
     def shows(part: str) -> bool:
         nonlocal best, best_shown, tests
-        if time.monotonic() > test.end:
-            raise _OutOfTimeError
-        tests += 1
-        if (result := test.verdict(tree, part, whole=True)) is None:
+        if (result := shown_by(part)) is None:
             return False
         best, best_shown = part, result
         return True
 
-    is_smallest = False
+    def shown_by(part: str) -> tuple[Verdict, list[Run]] | None:
+        nonlocal tests
+        if time.monotonic() > test.end:
+            raise _OutOfTimeError
+        tests += 1
+        return test.verdict(tree, part, whole=True)
+
+    needed, is_smallest = None, False
     with contextlib.suppress(_OutOfTimeError):
         shortened(text, shows)
         is_smallest = True
+        needed = needed_words(best, lambda part: shown_by(part) is not None)
     verdict, runs = best_shown
     return Reduced(
         suspect.data,
         size_of(tree, best),
         verdict,
         runs,
-        construct_of(tree),
-        operations_of(tree),
+        construct_of(tree, best) if needed is None else needed,
+        frozenset(),
         tests,
         is_smallest,
         best,
@@ -246,13 +271,28 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
 
 
 def shortened(text: str, shows: Callable[[str], bool]) -> str:
-    """Return `text` without lines and words that can be removed while `shows` returns true.
+    """Return `text` without what can be removed while `shows` returns true.
 
-    No single remaining word can be removed. `shows` is called with each candidate text, and may
+    First lines are removed, then words and runs of words such as `(x)`, and finally characters,
+    until no single character can be removed. `shows` is called with each candidate text, and may
     stop the search by raising an exception.
     """
     text = "".join(_fewer(text.splitlines(keepends=True), shows))
-    return "".join(_fewer(words(text), shows))
+    text = "".join(_without_runs(_fewer(words(text), shows), shows))
+    return "".join(_fewer([*text], shows))
+
+
+def _without_runs(parts: list[str], shows: Callable[[str], bool]) -> list[str]:
+    """Remove runs of parts, the longest first, unless there are more than `_SHORT` parts."""
+    length = len(parts) - 1 if len(parts) <= _SHORT else 0
+    while length > 1:
+        for start in range(len(parts) - length + 1):
+            left = parts[:start] + parts[start + length :]
+            if shows("".join(left)):
+                parts, length = left, len(left)
+                break
+        length -= 1
+    return parts
 
 
 def _fewer(parts: list[str], shows: Callable[[str], bool]) -> list[str]:

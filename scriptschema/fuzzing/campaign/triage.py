@@ -324,7 +324,8 @@ class Triage:
                 self.store.count(find, earlier.count)
                 self._drop(once, earlier)
         else:
-            group.first = find, construct_of(encoding.decode(ModuleSet, suspect.data))
+            tree = encoding.decode(ModuleSet, suspect.data)
+            group.first = find, construct_of(tree, suspect.style)
             group.is_pending = True
         if find.signature.kind != outcome.ONCE:
             self._unreduced.append(_Job(suspect, find))
@@ -385,7 +386,7 @@ class Triage:
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
         """Return a find that probably has the suspect's bug, by construct or cause."""
         tree = encoding.decode(ModuleSet, suspect.data)
-        construct = construct_of(tree)
+        construct = construct_of(tree, suspect.style)
         operations = operations_of(tree) | construct & {VARARGS}
         known = group.find_in(construct)
         return known or self._of_cause(suspect.verdict.signature, operations, is_smallest=False)
@@ -493,7 +494,7 @@ class Triage:
             for path, member in members.load_all(folder):
                 self._recall(member, path, find)
         else:
-            group.first = find, construct_of(finds.tree_of(folder))
+            group.first = find, construct_of(finds.tree_of(folder), find.program.style)
             group.is_pending = True
         if find.is_unreduced:
             self._unreduced.append(_Job(finds.suspect_of(find, folder), find, is_old=True))

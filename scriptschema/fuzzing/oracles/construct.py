@@ -2,17 +2,22 @@
 
 The construct identifies the bug that a reduced program shows. Nothing is left to remove or
 simplify, so the bug needs every feature that the program still uses. Features that almost every
-program has are left out: calls, blocks, variables, constants, `print`.
+program has are left out: calls, blocks, variables, constants, `print`. So are flags that only
+describe how something is written.
+
+The construct of a source that is not valid Luau consists of its words.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from scriptschema.base import walk
 from scriptschema.codec.scanning import parts
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
+from scriptschema.fuzzing.targets.base import Spelling
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.names import DEFAULT
 from scriptschema.messages import (
@@ -28,8 +33,10 @@ from scriptschema.messages import (
     ExprUnary,
     ExprVarargs,
     ModuleSet,
+    StatCompoundAssign,
     schema,
 )
+from scriptschema.versions import TODAY
 
 VARARGS: Final = ExprVarargs.__name__
 
@@ -51,22 +58,64 @@ _PLAIN: Final = frozenset(
 
 _STRING_METHODS: Final = frozenset(DEFAULT.libraries["string"])
 
+_OWN_TAGS: Final = 1000
+"""The first tag of fields that upstream's schema lacks. It has all flags that are not spellings."""
 
-def construct_of(tree: ModuleSet) -> frozenset[str]:
-    """Return the library members, statements, expressions and operators that a program uses."""
+_KEYWORDS: Final = {"export": "Export", "is_exported": "Export", "is_const": "Const"}
+"""The names of flags that stand for the same keyword in different statements."""
+
+_METHOD_CALL: Final = "ExprCall.self"
+_ASSIGNED: Final = "StatCompoundAssign.Op."
+
+_FLAGS: Final = {
+    (label := f"{field.message}.{field.schema_name}"): _KEYWORDS.get(field.name, label)
+    for fields in schema(TODAY).fields.values()
+    for field in fields.values()
+    if field.type is bool and field.tag < _OWN_TAGS
+}
+"""The name in constructs of each flag, except `floor`, which is part of an operator."""
+
+WORD: Final = re.compile(r"\w+|[^\w\s]")
+"""A word of a source that is not valid Luau."""
+
+
+def construct_of(tree: ModuleSet, spelling: Spelling = None) -> frozenset[str]:
+    """Return the library members, statements, expressions and operators that a program uses.
+
+    If `spelling` is a source that is not valid Luau, return its words.
+    """
+    if isinstance(spelling, str):
+        return frozenset(map(without_number, WORD.findall(spelling)))
     scan = encoding.scan(ModuleSet, encoding.encode(tree))
     used = set(library_names(scan)) - {"print", *DEFAULT.libraries}
     known = parts(schema(scan.luau))
     for number in set(scan.parts):
         used.update(name for name in known[number].messages if name not in _PLAIN)
         used.update(known[number].values)
+        used.add(_FLAGS.get(known[number].feature or "", ""))
     used -= {name.rpartition(".Op.")[0] for name in used if ".Op." in name}
+    used -= {"", _METHOD_CALL, *(name for name in used if name.startswith(_ASSIGNED))}
     for node, _ in walk(tree):
-        if isinstance(node, ExprCall) and node.self_ and node.func.index_name is not None:
-            name = DEFAULT.field(node.func.index_name.index)
-            if name in _STRING_METHODS:  # `("a"):rep(2)`
-                used.add(f"string.{name}")
+        match node:
+            case ExprCall() if node.self_:
+                method = node.func.index_name
+                name = "" if method is None else DEFAULT.field(method.index)
+                # `("a"):rep(2)` is a call of `string.rep`
+                used.add(f"string.{name}" if name in _STRING_METHODS else _METHOD_CALL)
+            case StatCompoundAssign():
+                used.add(operator_of(node))
     return frozenset(used)
+
+
+def operator_of(node: ExprUnary | ExprBinary | StatCompoundAssign) -> str:
+    """Return the name of a node's operator, such as `ExprBinary.Op.Add`."""
+    is_floor = isinstance(node, StatCompoundAssign) and node.floor
+    return f"{node.__class__.__name__}.Op.{'FloorDiv' if is_floor else node.op.name}"
+
+
+def without_number(word: str) -> str:
+    """Return a word with 0 in place of the digits at its start."""
+    return re.sub(r"^\d+", "0", word)
 
 
 def text_of(construct: frozenset[str]) -> str:
@@ -142,10 +191,10 @@ def _operators_of_constants(tree: ModuleSet) -> set[str]:
                 is_constant = id(node.expr) in constant
             case ExprUnary():
                 is_constant = id(node.expr) in constant
-                (folded if is_constant else others).add(f"ExprUnary.Op.{node.op.name}")
+                (folded if is_constant else others).add(operator_of(node))
             case ExprBinary():
                 is_constant = {id(node.left), id(node.right)} <= constant
-                (folded if is_constant else others).add(f"ExprBinary.Op.{node.op.name}")
+                (folded if is_constant else others).add(operator_of(node))
             case _:
                 is_constant = isinstance(node, _CONSTANTS)
         if is_constant:

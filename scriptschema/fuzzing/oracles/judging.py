@@ -30,7 +30,7 @@ TYPES: Final = "types"
 ACCEPTED: Final = "accepted"
 """The kind of verdict on a source that ran to completion although it is not valid Luau."""
 OWN: Final = "own"
-UNCLEAR: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, TYPES])
+UNCLEAR: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, TYPES, ACCEPTED])
 """Kinds of verdicts whose signatures alone do not identify a bug: the reduced program is needed,
 too."""
 
@@ -313,6 +313,9 @@ def is_clear(signature: Signature) -> bool:
     """Return whether a signature alone identifies a bug, so that no reduced program is needed."""
     if signature.kind in UNCLEAR or signature.detail.endswith(outcome.SILENT):
         return False
+    if signature.kind == round_trip.KIND:
+        what, _, detail = signature.detail.partition(": ")[2].partition(": ")
+        return what != round_trip.DIFFERENT and is_clear(Signature(what, detail))
     if is_stack_overflow(signature.detail):  # without frames
         return False
     return signature.kind != outcome.CRASH or not re.fullmatch(

@@ -22,7 +22,7 @@ from scriptschema.fuzzing.oracles.construct import contains, from_text
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 
-_WITH_CONSTRUCT: Final = re.compile(r"(.+) \(([\w., ]+)\)")
+_WITH_CONSTRUCT: Final = re.compile(r"(.+) \(([^()]+)\)")
 
 
 class KnownBugs:

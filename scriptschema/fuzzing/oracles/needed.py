@@ -16,7 +16,16 @@ from scriptschema import messages as m
 from scriptschema.base import walk
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.oracles.construct import ANY, VARARGS, alike, is_member, operations_of
+from scriptschema.fuzzing.oracles.construct import (
+    ANY,
+    VARARGS,
+    WORD,
+    alike,
+    is_member,
+    operations_of,
+    operator_of,
+    without_number,
+)
 from scriptschema.luau.library import SIGNATURES, Signature
 from scriptschema.luau.names import DEFAULT, NameReader
 from scriptschema.versions import TODAY
@@ -32,6 +41,9 @@ _OPERATORS: Final = (
 
 _KINDS: Final = {"range": "number", "integer": "number", "range64": "int64"}
 """The kinds of parameters that accept the same values as another kind."""
+
+_OTHERS: Final = ("x", "y", "0", "end", ")")
+"""Words that are put in place of the words of a source."""
 
 _READER: Final = NameReader(luau=TODAY)
 
@@ -62,6 +74,26 @@ def needed_operations(tree: m.ModuleSet, shows: Callable[[m.ModuleSet], bool]) -
     return frozenset(needed) or frozenset(f"{ANY}{name}" for name in used | others)
 
 
+def needed_words(text: str, shows: Callable[[str], bool]) -> frozenset[str]:
+    """Return the words that the bug of a reduced source needs, which is not valid Luau.
+
+    A word is not needed if another word in its place shows the bug, too. `shows` returns whether a
+    source shows the bug.
+    """
+
+    def is_needed(word: str) -> bool:
+        return not any(shows(_replaced(text, word, other)) for other in _OTHERS if other != word)
+
+    words = dict.fromkeys(map(without_number, WORD.findall(text)))
+    return frozenset(filter(is_needed, words))
+
+
+def _replaced(text: str, word: str, other: str) -> str:
+    return WORD.sub(
+        lambda found: f" {other} " if without_number(found[0]) == word else found[0], text
+    )
+
+
 def _changed(tree: m.ModuleSet, change: _Change) -> m.ModuleSet:
     edited = copy(tree)
     for node, _ in walk(edited):
@@ -79,9 +111,12 @@ def _operators(name: str) -> Iterator[tuple[str, _Change]]:
 
 
 def _put_operator(old: str, new: str, node: Any) -> None:
-    op = getattr(node, "op", None)
-    if op is not None and alike(f"{node.__class__.__name__}.Op.{op.name}") == old:
-        node.op = op.__class__[new]
+    match node:
+        case m.StatCompoundAssign() if alike(operator_of(node)) == old:
+            node.floor = True if new == "FloorDiv" else None
+            node.op = node.Op["Div" if node.floor else new]
+        case m.ExprUnary() | m.ExprBinary() if alike(operator_of(node)) == old:
+            node.op = node.Op[new]
 
 
 def _members(tree: m.ModuleSet, name: str) -> Iterator[tuple[str, _Change]]:

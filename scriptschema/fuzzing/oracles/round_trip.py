@@ -18,6 +18,9 @@ from scriptschema.messages import ExprCall, TypeTableItem
 from scriptschema.versions import TODAY
 
 KIND: Final = "round-trip"
+DIFFERENT: Final = "a different tree"
+"""The end of the detail of a signature if the printed text is another program, or not valid."""
+PRINTED: Final = f"printer: {DIFFERENT}"
 
 
 def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
@@ -43,9 +46,7 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
         name = type(error).__name__
         return Verdict(Signature(KIND, f"parse: {name}"), f"`parse` fails with {name}: {error}")
     if not same:
-        return Verdict(
-            Signature(KIND, "parse: a different tree"), "`parse` returns a different tree"
-        )
+        return Verdict(Signature(KIND, f"parse: {DIFFERENT}"), "`parse` returns a different tree")
     return None
 
 
@@ -70,13 +71,20 @@ def by_command(command: CommandTarget, sources: Sources) -> Verdict | None:
     try:
         original, reparsed = (parse(text, luau=TODAY) for text in (sources.program, printed.output))
     except ParseError as error:
-        what = normalisation.message(str(error))
+        # What the parser says depends on the code around the wrong text.
         text = f"the output of {name} is not valid Luau: {error}"
-        return Verdict(Signature(KIND, f"printer: {what}"), text)
+        return Verdict(Signature(KIND, PRINTED), text)
     if _as_any_printer(original) != _as_any_printer(reparsed):
         text = f"the output of {name} is a different program"
-        return Verdict(Signature(KIND, "printer: a different tree"), text)
+        return Verdict(Signature(KIND, PRINTED), text)
     return None
+
+
+def is_printed(signature: Signature) -> bool:
+    """Return whether a signature is that of a printer that printed another program, or none."""
+    role, _, detail = signature.detail.partition(": ")
+    ended = detail.partition(": ")[0] in outcome.BROKEN | outcome.LIMITS
+    return signature.kind == KIND and role == "printer" and not ended
 
 
 def failure(role: str, name: str, kind: str, result: Outcome) -> Verdict | None:

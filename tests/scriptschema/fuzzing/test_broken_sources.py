@@ -19,6 +19,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.luau.breaking import is_luau
 from scriptschema.luau.parse import ParseError, parse
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('gullible.py')}"
@@ -78,6 +79,18 @@ def test_it_can_be_reduced_again(finished: list[tuple[Path, finds.Find]]) -> Non
     assert again.reduced.style == "$"
 
 
+def test_each_bug_by_which_a_source_is_accepted_is_a_find(tmp_path: Path) -> None:
+    more = attrs.evolve(TARGET, command=f"{SERVICE} more")
+    with Campaign(tmp_path / "one", attrs.evolve(CONFIG, targets=(more,))) as campaign:
+        Session(campaign, jobs=1, programs=120, finishing=600).run()
+    found = [find.signature for _, find in finds.load_all(tmp_path / "one")]
+    accepted = sorted(each.construct for each in found if each.kind == "accepted")
+    assert accepted in (["#", "|"], ["#", "$", "|"])
+    with Campaign(tmp_path / "one", None) as campaign:  # and it stays so
+        Session(campaign, jobs=1, programs=40, finishing=600).run()
+    assert len([*finds.load_all(tmp_path / "one")]) == len(found)
+
+
 def test_a_target_that_refuses_what_is_not_luau_has_no_bug(tmp_path: Path) -> None:
     strict = attrs.evolve(TARGET, command=f"{SERVICE} strict")
     with Campaign(tmp_path / "one", attrs.evolve(CONFIG, targets=(strict,))) as campaign:
@@ -131,6 +144,23 @@ def test_a_text_is_shortened_until_nothing_can_be_left_out() -> None:
 
     assert sorted(shortened("a b c\nd e! f\n" * 50, shows)) == ["!", "b", "e"]
     assert len(asked) < 200
+
+
+def test_brackets_that_a_bug_does_not_need_are_left_out_with_what_is_in_them() -> None:
+    def shows(text: str) -> bool:
+        try:
+            parse(text)
+        except ParseError:
+            return is_luau(f"{text})")
+        return False
+
+    for text in ("t(((((e))))", 't(o[""], v', "t({x = function(...) end}"):
+        assert shortened(text, shows) == "t("
+
+
+def test_a_word_that_a_bug_does_not_need_is_not_left_joined_to_one_that_it_needs() -> None:
+    for text in ("print(buffer.create(1))", "a.buffer.b = 1", "buffercreate", "buffer\n.create"):
+        assert shortened(text, lambda part: "buffer" in part) == "buffer"
 
 
 def test_afl_makes_such_sources_itself(tmp_path: Path) -> None:

@@ -690,6 +690,43 @@ def test_bugs_with_one_signature_are_distinguished_by_what_they_use(tmp_path: Pa
 LESS = Signature("difference", "-O0 / -O2")
 
 
+def test_each_bug_of_a_printer_is_a_find(tmp_path: Path) -> None:
+    printed = Signature("round-trip", "printer: a different tree")
+    with opened(tmp_path / "campaign") as it:
+        for source in ("print(#x0)", "while nil do continue end", "return #nil", "print(1 // 2)"):
+            it.suspect_reduced(source, printed)
+        found = {find.signature.construct: find.count for find in it.finds.by_name.values()}
+    assert found == {
+        "ExprUnary.Op.Len": 2,
+        "StatContinue, StatWhile": 1,
+        "ExprBinary.Op.FloorDiv": 1,
+    }
+
+
+def test_a_bug_of_a_printer_is_not_taken_for_one_of_an_operator_that_reduction_adds(
+    tmp_path: Path,
+) -> None:
+    printer = tmp_path / "printer.sh"
+    printer.write_text("sed 's/string.rep/string.len/; s/#/-/; s/continue/break/'\n")
+    target = Description("command", "true {file}")
+    config = Config((target,), printer=f"sh {printer}", style="plain")
+    runner = Runner(config)
+    reduced = set()
+    for source in (
+        "local v1 = tostring(x0) print(string.rep(v1, x2 + 1))",
+        "for v1 = 1, 2 do print(v1) continue end",
+        "repeat print(1) continue until x0",
+    ):
+        tree = parse(source).tree
+        verdict, runs = runner.verdict(tree)
+        assert verdict is not None
+        result = reduce_suspect(runner, Suspect(wire.encode(tree), verdict, runs, {}))
+        assert result is not None
+        reduced.add(result.construct)
+    runner.close()
+    assert reduced == {frozenset({"string.rep"}), frozenset({"StatContinue", "StatWhile"})}
+
+
 def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     programs = (

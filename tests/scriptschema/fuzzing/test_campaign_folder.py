@@ -79,6 +79,21 @@ def test_finds_come_in_the_order_in_which_they_were_found(tmp_path: Path) -> Non
     assert [find.name for _, find in finds.load_all(tmp_path)] == ["c", "b", "a"]
 
 
+def test_a_find_of_a_version_that_named_what_the_parser_said_is_reproduced(tmp_path: Path) -> None:
+    for number, (old, new) in enumerate(
+        {
+            "printer: expected an expression": "printer: a different tree",
+            "printer: crash: SIGSEGV": "printer: crash: SIGSEGV",
+            "printer: hang": "printer: hang",
+            "parse: expected an expression": "parse: expected an expression",
+        }.items()
+    ):
+        find = a_find(f"round-trip-{number}")
+        find.verdict = Verdict(Signature("round-trip", old), "")
+        folder = finds.add(tmp_path, find, program(seed=1))
+        assert finds.load(folder).signature == Signature("round-trip", new)
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[]", "3", '{"verdict": 3}', '{"format": 1}'])
 def test_files_that_are_none_of_a_campaign_are_reported(text: str, tmp_path: Path) -> None:
     (tmp_path / "find.json").write_text(text)

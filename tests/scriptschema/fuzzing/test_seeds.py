@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     (found / "inner").mkdir(parents=True)
     (found / "one.luau").write_text('local a = 7.5 // 2 print("segfault", a)\n')
     (found / "inner" / "two.lua").write_text("print(112233)\n")
-    (found / "inner" / "tree.pb").write_bytes(wire.encode(program(seed=3, size=300)))
+    (found / "inner" / "tree.pb").write_bytes(wire.encode(program(seed=4, size=300)))
     (found / "text.json").write_text("{}")
     (found / "broken.luau").write_text("local = 1")
     (found / "deep.luau").write_text(f"print({'(' * 300}1{')' * 300})\n")
