@@ -32,9 +32,11 @@ def as_json(event: dict[str, Any]) -> None:
 
 def line_of(event: dict[str, Any]) -> str:
     """Return a find event or a progress event as one line."""
+    from scriptschema.fuzzing.targets.outcome import visible
+
     if event["event"] in FINDS:
         what = "new" if event["event"] == "find" else event["event"]
-        return f"{what}: {event['signature']}, {event['size']}: {event['name']}"
+        return visible(f"{what}: {event['signature']}, {event['size']}: {event['name']}")
     kinds = _kinds(event)
     if not kinds:
         return f"{_time(event['seconds'])}: no program has finished yet"
@@ -68,7 +70,9 @@ def unreadable(event: dict[str, Any]) -> str:
 
     Such an input is not judged.
     """
-    return f"not judged, because scriptschema cannot parse it as Luau: {event['path']}"
+    from scriptschema.fuzzing.targets.outcome import visible
+
+    return visible(f"not judged, because scriptschema cannot parse it as Luau: {event['path']}")
 
 
 def _executions(event: dict[str, Any]) -> str:

@@ -183,7 +183,7 @@ def refuse_terminal() -> None:
 
 def refuse_control_characters(data: bytes) -> None:
     """Raise a usage error if text with control characters would be written to a terminal."""
-    from scriptschema.fuzzing.report.text import visible
+    from scriptschema.fuzzing.targets.outcome import visible
 
     text = data.decode("utf-8", "surrogateescape")
     if sys.stdout.isatty() and visible(text) != text:

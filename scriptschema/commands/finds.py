@@ -49,7 +49,7 @@ def reproduce(folders: tuple[Path, ...], original: bool, replay: bool, trust: bo
     \b
     scriptschema reproduce campaign/finds/NAME
     """
-    from scriptschema.fuzzing.report.text import visible
+    from scriptschema.fuzzing.targets.outcome import visible
 
     paths = [path for path, _ in _finds_in(folders)]
     if not paths:
@@ -82,10 +82,10 @@ def _reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> bool:
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.runner import try_commands
     from scriptschema.fuzzing.oracles.judging import UNCLEAR
-    from scriptschema.fuzzing.report.text import visible
     from scriptschema.fuzzing.rewriting import REWRITINGS
     from scriptschema.fuzzing.targets import outcome
     from scriptschema.fuzzing.targets.base import written
+    from scriptschema.fuzzing.targets.outcome import visible
 
     shown = None
     with _using_targets():
@@ -105,7 +105,7 @@ def _reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> bool:
         # If something does not work, a bug is not fixed, and any program shows a difference.
         if not is_shown or find.signature.kind in UNCLEAR:
             try_commands(Config.from_json(find.config), shown.runs if shown else ())
-    click.echo(f"{find.signature}: {'reproduced' if is_shown else 'not reproduced'}")
+    click.echo(visible(f"{find.signature}: {'reproduced' if is_shown else 'not reproduced'}"))
     if not is_shown and not replay and find.signature.kind == outcome.ONCE:
         if finds.requests_of(folder):
             click.echo("it may depend on earlier requests: try --replay, which sends them again")
@@ -142,14 +142,14 @@ def _runs(find: Find, folder: Path, stem: str, style: Spelling, replay: bool) ->
 def _print_outcomes(shown: Replayed, find: Find) -> bool:
     """Print a program's runs, and return whether they show the find's bug."""
     from scriptschema.fuzzing.campaign.replay import is_of
-    from scriptschema.fuzzing.report.text import visible
+    from scriptschema.fuzzing.targets.outcome import visible
 
     for run in shown.runs:
         _show(run)
     verdict = shown.verdict
     if verdict is None:
         return False
-    click.echo(f"{verdict.signature.kind}: {verdict.message}")
+    click.echo(visible(f"{verdict.signature.kind}: {verdict.message}"))
     if verdict.difference is not None:
         for target, line in (
             (verdict.difference.left_target, verdict.difference.left),
@@ -161,7 +161,7 @@ def _print_outcomes(shown: Replayed, find: Find) -> bool:
 
 def _show(run: Run) -> None:
     from scriptschema.fuzzing.oracles.differential import lines_of
-    from scriptschema.fuzzing.report.text import visible
+    from scriptschema.fuzzing.targets.outcome import visible
 
     status = "" if run.outcome.status is None else f", status {run.outcome.status}"
     click.echo(f"{run.target}: {run.outcome.kind}{status} ({run.outcome.seconds:.2f} s)")
@@ -184,6 +184,7 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
     from scriptschema.fuzzing.campaign.folder import Campaign
     from scriptschema.fuzzing.campaign.reduction import reduce_find
     from scriptschema.fuzzing.campaign.runner import Runner, try_commands
+    from scriptschema.fuzzing.targets.outcome import visible
 
     campaign = folder.absolute().parent.parent
     in_campaign = (campaign / config.FILE).is_file()
@@ -196,7 +197,7 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
         if tree is not None:
             finds.add_reduced(folder, find, tree)
     if tree is None or find.reduced is None:
-        click.echo(f"{find.signature}: not reproduced", err=True)
+        click.echo(visible(f"{find.signature}: not reproduced"), err=True)
         sys.exit(1)
     tests = counted(find.reduction_tests, "test")
     click.echo(f"{find.program.size} -> {find.reduced.nodes:,}, {tests}", err=True)

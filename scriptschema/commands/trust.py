@@ -67,7 +67,7 @@ def require_trust(folder: Path, config: Config, *, trust: bool) -> None:
     declines, and a usage error if there is no terminal.
     """
     from scriptschema.files import FileError
-    from scriptschema.fuzzing.report.text import visible
+    from scriptschema.fuzzing.targets.outcome import visible
 
     place = str(folder.resolve())
     trusted = _trusted()

@@ -18,6 +18,7 @@ from scriptschema.files import FileError
 from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.targets import probing
+from scriptschema.fuzzing.targets.outcome import visible
 
 CORPUS: Final = "corpus"
 COMPILED: Final = "compiled"
@@ -92,7 +93,8 @@ class Campaign:
 
     def log(self, text: str) -> None:
         """Write a line to the log. Raises FileError."""
-        statistics.append_line(self.path / LOG, f"{statistics.now()} {' '.join(text.split())}")
+        line = visible(" ".join(text.split()))
+        statistics.append_line(self.path / LOG, f"{statistics.now()} {line}")
 
     def judged(self, names: Iterable[str]) -> None:
         """Record the names of AFL++'s inputs that have been judged. Raises FileError."""

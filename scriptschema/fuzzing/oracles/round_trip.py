@@ -11,7 +11,7 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.command import CommandTarget
 from scriptschema.fuzzing.targets.description import TargetError
-from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.fuzzing.targets.outcome import Outcome, shortened
 from scriptschema.luau.parse import COMMENTS, ParseError, ParseResult, parse
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ExprCall, TypeTableItem
@@ -120,5 +120,6 @@ def try_command(role: str, command: CommandTarget, sources: Sources) -> None:
             end, wrote = f"was {result.error}", result.report
         raise TargetError(
             f"the {role} {command.description.name} does not work: for the test program "
-            f"{sources.program.strip()!r}, it {end}\n{wrote.strip() or '(it wrote nothing)'}"
+            f"{sources.program.strip()!r}, it {end}\n"
+            f"{shortened(wrote.strip()) or '(it wrote nothing)'}"
         )

@@ -17,8 +17,7 @@ import attrs
 
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora.statistics import percentile
-from scriptschema.fuzzing.report.text import visible
-from scriptschema.fuzzing.targets.outcome import OK
+from scriptschema.fuzzing.targets.outcome import OK, visible
 
 POINTS: Final = 400
 """The approximate maximum number of points in a line. More would not be visible at the width of a

@@ -20,8 +20,8 @@ from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.severity import severity_of
-from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.report.titles import names_of, title_of
+from scriptschema.fuzzing.targets.outcome import visible
 from scriptschema.luau import quoting
 
 _OUTPUT: Final = 2000

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scriptschema.fuzzing.oracles.severity import severity_of
 from scriptschema.fuzzing.report import charts, content, text, titles
 from scriptschema.fuzzing.report.content import Content
+from scriptschema.fuzzing.targets.outcome import shortened, visible
 
 if TYPE_CHECKING:
     import jinja2
@@ -59,8 +60,8 @@ def _environment() -> jinja2.Environment:
     filters: dict[str, Any] = {
         "number": lambda value: f"{value:,}",
         "rows": content.rows,
-        "visible": text.visible,
-        "shortened": text.shortened,
+        "visible": visible,
+        "shortened": shortened,
         "highlighted": text.highlighted,
         "duration": text.duration,
     }

@@ -1,8 +1,4 @@
-"""Prepares text for the page: highlights programs, and makes hostile output harmless.
-
-The template escapes all values. This module handles what escaping does not cover: control and
-bidirectional characters, surrogates (which UTF-8 cannot encode), and excessive length.
-"""
+"""Prepares text for the page: highlights programs, and marks where two outputs differ."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from scriptschema.fuzzing.oracles.verdict import Difference
+from scriptschema.fuzzing.targets.outcome import shortened, visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -18,31 +15,8 @@ if TYPE_CHECKING:
 SOURCE: Final = 20_000
 """The maximum number of characters shown of a program."""
 
-OUTPUT: Final = 4_000
-"""The maximum number of characters shown of a run's output."""
-
 LINE: Final = 400
 """The maximum number of characters shown of each of the three parts of a differing line."""
-
-_HARMFUL: Final = re.compile(
-    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ufffe\uffff\ud800-\udfff]"
-)
-
-
-def visible(text: str) -> str:
-    r"""Return the text with invisible and formatting characters as escapes such as `\x1b`."""
-    return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text)
-
-
-def shortened(text: str, limit: int = OUTPUT) -> str:
-    """Return the first `limit` characters of a text, with escapes as in `visible`.
-
-    If more characters follow, a note says how many.
-    """
-    rest = len(text) - limit
-    note = f"\n… and {rest:,} more characters" if rest > 0 else ""
-    return visible(text[:limit]) + note
 
 
 def highlighted(source: str, limit: int = SOURCE) -> Markup:

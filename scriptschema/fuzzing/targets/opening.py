@@ -18,7 +18,7 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources, Target
 from scriptschema.fuzzing.targets.command import CommandTarget, version_of
 from scriptschema.fuzzing.targets.description import Description, TargetError
-from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.fuzzing.targets.outcome import Outcome, shortened
 from scriptschema.fuzzing.targets.persistent import PersistentTarget
 from scriptschema.fuzzing.targets.processes import split
 from scriptschema.installing import install_command
@@ -69,13 +69,19 @@ def try_target(description: Description) -> list[Outcome]:
         if each.kind != outcome.OK:
             wrote = "\n".join(text.strip() for text in (each.error, each.output) if text.strip())
             status = "" if each.status is None else f", status {each.status}"
-            advice = ""
+            end, advice = each.kind, ""
             if each.kind == outcome.HANG:
                 advice = "\nif it is only slow, start a new campaign with a higher --timeout"
+            elif each.kind == outcome.FLOOD:
+                end += f" (more than {description.output:,} bytes of output)"
+                advice = (
+                    "\nif it always prints that much, start a new campaign with a higher `output` "
+                    "for the target in the file that --config names"
+                )
             raise TargetError(
                 f"{description.run_name(variant)} does not work: the test program "
                 f"{TRIAL.program.strip()!r} ended with: "
-                f"{each.kind}{status}\n{wrote or '(it wrote nothing)'}{advice}"
+                f"{end}{status}\n{shortened(wrote) or '(it wrote nothing)'}{advice}"
             )
     return outcomes
 

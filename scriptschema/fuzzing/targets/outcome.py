@@ -1,7 +1,8 @@
-"""The outcome of a program's run on a target."""
+"""The outcome of a program's run on a target, and how to show what the target printed."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import attrs
@@ -119,3 +120,27 @@ def agree(kind: str, other: str) -> bool:
     other.
     """
     return kind == other or {kind, other} <= LIMITS
+
+
+OUTPUT: Final = 4_000
+"""The maximum number of characters shown of a run's output."""
+
+_HARMFUL: Final = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Return the text with invisible and formatting characters as escapes such as `\x1b`."""
+    return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def shortened(text: str, limit: int = OUTPUT) -> str:
+    """Return the first `limit` characters of a text, with escapes as in `visible`.
+
+    If more characters follow, a note says how many.
+    """
+    rest = len(text) - limit
+    note = f"\n… and {rest:,} more characters" if rest > 0 else ""
+    return visible(text[:limit]) + note

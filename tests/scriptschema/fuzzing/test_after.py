@@ -13,17 +13,18 @@ import pytest
 import xmlschema
 from command import on_a_terminal, run_here
 
+from scriptschema.commands.campaign_display import line_of
 from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
+from scriptschema.fuzzing.campaign.folder import LOG, Campaign
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.report import content
 from scriptschema.fuzzing.report.page import pieces
-from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.report.titles import title_of
 from scriptschema.fuzzing.targets.description import Description
-from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.fuzzing.targets.outcome import Outcome, Run, visible
 from scriptschema.luau.literals import string_value
 from scriptschema.luau.parse import parse
 
@@ -140,6 +141,24 @@ def test_characters_in_which_outputs_differ_are_shown_as_escapes(tmp_path: Path)
     shown = run_here("reproduce", "--trust", folder).stdout.decode()
     assert "line 1 of their output differs" in shown
     assert shown.count("a\\x0bb\\x1b\n") == 2  # in the output, and as the line that differs
+
+
+def test_a_message_of_a_target_does_not_control_the_terminal(tmp_path: Path) -> None:
+    script = tmp_path / "luau.sh"
+    script.write_text("printf 'internal error: a\\0b\\033[31m\\n' >&2\nexit 3\n")
+    config = Config((Description("command", f"sh {script} {{file}}"),)).as_json()
+    signature = Signature("internal error", "internal error: a\0b\x1b[Nm")
+    ended = a_run("luau.sh", "internal error", error="internal error: a\0b\x1b[31m")
+    folder = add(tmp_path, signature, [ended], config=config)
+    shown = run_here("reproduce", "--trust", folder).stdout
+    assert shown.count(rb"internal error: a\x00b\x1b[") == 4
+    assert not {*shown} & {0, 27}
+    event = {"event": "find", "signature": str(signature), "size": "1 node", "name": folder.name}
+    assert rb"a\x00b\x1b[" in line_of(event).encode()
+    campaign = tmp_path / "campaign"
+    with Campaign(campaign, Config((Description("command", "cat"),))) as opened:
+        opened.log(str(signature))
+    assert rb"a\x00b\x1b[" in (campaign / LOG).read_bytes()
 
 
 @pytest.mark.parametrize("command", ["reproduce", "reduce", "bisect"])

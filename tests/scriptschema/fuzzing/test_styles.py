@@ -19,9 +19,8 @@ from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.oracles import round_trip
 from scriptschema.fuzzing.oracles.judging import Judge
-from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.targets.description import Description
-from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.fuzzing.targets.outcome import Outcome, Run, visible
 from scriptschema.fuzzing.targets.probing import SPELLINGS, Probed, probe
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse

@@ -238,6 +238,18 @@ def test_a_target_that_never_works_is_reported_with_its_output() -> None:
     assert [found.kind for found in try_target(Description("command", "cat {file}"))] == ["ok"]
 
 
+def test_a_target_that_prints_too_much_is_reported_on_one_screen() -> None:
+    with pytest.raises(TargetError) as caught:
+        try_target(Description("command", "sh -c 'yes | head -c 300000'", output=200_000))
+    message = str(caught.value)
+    assert "ended with: flood (more than 200,000 bytes of output)" in message
+    assert "a higher `output` for the target" in message
+    assert len(message) < 5000
+    with pytest.raises(TargetError) as caught:
+        try_target(Description("command", r"""sh -c 'printf "\033[31mx"; exit 3'"""))
+    assert r"\x1b[31mx" in str(caught.value)
+
+
 def test_a_target_that_reaches_the_time_limit_with_any_program_does_not_work() -> None:
     with pytest.raises(TargetError, match=r"(?s)does not work.*hang\n.* after 0.2 s.*--timeout"):
         try_target(Description("command", "sleep 1", seconds=0.2))
