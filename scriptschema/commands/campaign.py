@@ -14,6 +14,7 @@ import click
 from scriptschema.commands import program
 from scriptschema.commands.campaign_display import Display, Lines, as_json
 from scriptschema.commands.campaign_options import (
+    WITHOUT_TYPES,
     config_of,
     duration,
     names,
@@ -313,10 +314,7 @@ def fuzz(
         raise click.UsageError("missing folder for the campaign: use -o FOLDER")
     config = config_of(output, **options)
     if config is not None and config.checker and config.types != "sound":
-        raise click.UsageError(
-            "--checker requires --types sound: other programs contain type errors that a checker "
-            "need not notice"
-        )
+        raise click.UsageError(f"--checker requires --types sound: {WITHOUT_TYPES}")
     display: Any = as_json if as_events else Display() if sys.stderr.isatty() else Lines()
     with (
         stoppable(f"to continue, run `scriptschema fuzz -o {output}`"),

@@ -57,6 +57,8 @@ def version_name(
     return value
 
 
+WITHOUT_TYPES = "other programs contain type errors that a checker need not notice"
+
 _OPTIONS = {
     "variants": "--variant",
     "seconds": "--timeout",
@@ -153,10 +155,13 @@ def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
         _check_as_options(table)
         if isinstance(table.get("known"), str) and table["known"]:
             table["known"] = str(Path(table["known"]).absolute())  # as with the option
-        return Config.from_json({"format": FORMAT, **table, **overrides})
+        config = Config.from_json({"format": FORMAT, **table, **overrides})
+        if config.checker and config.types != "sound" and "checker" not in overrides:
+            raise ValueError(f'checker requires types = "sound": {WITHOUT_TYPES}')
     except (OSError, ValueError) as error:
         reason = files.reason_of(error)
         raise click.BadParameter(f"{path}: {reason}", param_hint="--config") from None
+    return config
 
 
 def _check_as_options(table: dict[str, Any]) -> None:

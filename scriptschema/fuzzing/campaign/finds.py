@@ -162,10 +162,20 @@ class Find:
                 ShownProgram.from_json(fields["reduced"]) if fields["reduced"] else None
             )
             find = cls(**fields)
+            find._require_types()
             find._update_signature()
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"invalid description of a find: {error}") from None
         return find
+
+    def _require_types(self) -> None:
+        """Raise TypeError for a number, text or truth value that is something else."""
+        owners: tuple[Any, ...] = (self, self.program, self.reduced or self.program)
+        for owner in owners:
+            for field in attrs.fields(owner.__class__):
+                wanted, value = _WANTED.get(str(field.type)), getattr(owner, field.name)
+                if wanted is not None and not isinstance(value, wanted[0]):
+                    raise TypeError(f"{field.name} must be {wanted[1]}, found {value!r}")
 
     def _update_signature(self) -> None:
         """Give the signature the form that a new find's has.
@@ -186,6 +196,15 @@ class Find:
         if self.signature.kind == kind:
             signature = attrs.evolve(self.signature, detail=detail)
             self.verdict = attrs.evolve(self.verdict, signature=signature)
+
+
+_WANTED: Final[dict[str, tuple[type | tuple[type, ...], str]]] = {
+    "bool": (bool, "true or false"),
+    "int": (int, "a whole number"),
+    "float": ((int, float), "a number"),
+    "str": (str, "a string"),
+}
+"""The types of fields, with what the JSON data of such a field must be."""
 
 
 def _reread(ended: Outcome) -> Outcome:

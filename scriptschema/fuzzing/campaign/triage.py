@@ -200,7 +200,7 @@ class Triage:
 
         Unlike `waiting`, it includes those whose reduction is in progress or was given up.
         """
-        suspects = sum(1 for _ in (self.store.path / finds.SUSPECTS).glob("[!.]*"))
+        suspects = sum(1 for _ in finds.folders_in(self.store.path, finds.SUSPECTS))
         return suspects + sum(find.is_unreduced for find in self.store.by_name.values())
 
     def next(self) -> Suspect | None:

@@ -112,6 +112,7 @@ def test_what_cannot_be_requested_is_reported(
                 ("source = 'tree'", "'source' must be in ('program', 'repaired')"),
                 ("oracles = ['crash']", "'oracles' must be in ('broken', 'hang', "),
                 ("printer = 3", "printer must be a string, found 3"),
+                ("checker = 'true'", 'checker requires types = "sound": other programs contain'),
                 ("without = 'math'", "without must be a list of strings, found 'math'"),
                 ("only = ['maths']", "only: unknown library or member 'maths'; did you mean math"),
             )

@@ -727,6 +727,14 @@ def test_a_bug_of_a_printer_is_not_taken_for_one_of_an_operator_that_reduction_a
     assert reduced == {frozenset({"string.rep"}), frozenset({"StatContinue", "StatWhile"})}
 
 
+def test_a_note_of_the_user_s_is_not_a_program_that_waits(tmp_path: Path) -> None:
+    with opened(tmp_path / "campaign") as it:
+        folder = it.path / finds.SUSPECTS
+        folder.mkdir(exist_ok=True)
+        (folder / "notes.txt").write_text("mine")
+        assert it.triage.unreduced == 0
+
+
 def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     programs = (

@@ -94,6 +94,30 @@ def test_a_find_of_a_version_that_named_what_the_parser_said_is_reproduced(tmp_p
         assert finds.load(folder).signature == Signature("round-trip", new)
 
 
+@pytest.mark.parametrize(
+    ("path", "wrong", "message"),
+    [
+        (["count"], "a", "count must be a whole number, found 'a'"),
+        (["seconds"], None, "seconds must be a number, found None"),
+        (["name"], 3, "name must be a string, found 3"),
+        (["is_smallest"], "no", "is_smallest must be true or false, found 'no'"),
+        (["program", "nodes"], [], r"nodes must be a whole number, found \[\]"),
+    ],
+)
+def test_an_edited_find_with_a_wrong_value_is_reported(
+    tmp_path: Path, path: list[str], wrong: object, message: str
+) -> None:
+    folder = finds.add(tmp_path, a_find(), program(seed=1))
+    value = json.loads((folder / finds.FILE).read_text())
+    inner = value
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = wrong
+    (folder / finds.FILE).write_text(json.dumps(value))
+    with pytest.raises(FileError, match=rf"find\.json cannot be read .*{message}"):
+        finds.load(folder)
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[]", "3", '{"verdict": 3}', '{"format": 1}'])
 def test_files_that_are_none_of_a_campaign_are_reported(text: str, tmp_path: Path) -> None:
     (tmp_path / "find.json").write_text(text)
