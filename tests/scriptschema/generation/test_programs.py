@@ -214,7 +214,7 @@ DIGESTS = {
     "no types": "dd67108d1c732506",
     "sound": "5fe865833424fa35",
     "swarm": "b39dea04089cab81",
-    "large": "1ae38669bb30dbbb",
+    "large": "0a641ba5813dbdc8",
 }
 
 

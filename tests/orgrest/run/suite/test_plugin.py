@@ -162,7 +162,7 @@ def test_a_misspelt_environment_fails_even_requests_that_use_no_variable(
     (folder / "docs/notes.org").rename(folder / "docs/below/notes.org")
     status, output = collected("docs/below", "--orgrest", "--orgrest-env", "dev")
     assert status == 1
-    assert "--orgrest-env: unknown environment dev; available: none" in output
+    assert "--orgrest-env: unknown environment dev: there is no environment file" in output
     status, output = collected("docs", "--orgrest", "--orgrest-env", "dve", "-k", "login or line")
     assert status == 1
     assert "--orgrest-env: unknown environment dve; available: dev" in output
