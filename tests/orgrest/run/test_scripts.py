@@ -608,6 +608,11 @@ pm.test("slow", () => pm.response.to.have.responseTime.above(100000));
 pm.test("not slow", () => pm.response.to.not.have.responseTime.above(100000));
 pm.test("size", () => pm.expect(pm.response.size().body).to.equal(pm.response.text().length));
 pm.test("small", () => pm.response.to.have.responseSize.below(10000));
+pm.test("exact", () => pm.response.to.have.responseSize(pm.response.size().total).and.above(1));
+pm.test("wrong size", () => pm.response.to.have.responseSize(1));
+pm.test("wrong time", () => pm.response.to.have.responseTime(-1));
+pm.test("has a time", () => pm.response.to.have.responseTime());
+pm.test("called", () => pm.response.to.have(200));
 pm.test("kind", () => pm.response.to.be.a.success);
 pm.test("class", () => pm.response.to.have.statusCodeClass(2));
 pm.test("and", () => pm.response.to.have.status(200).and.to.have.header("x-id", "9").and.be.json);
@@ -621,6 +626,7 @@ pm.test("unknown", () => pm.response.to.be.fine);
 def test_tests_of_postman_hold_where_postman_says_so(run, start: str, end: str) -> None:
     done = run(f"GET HOST/a\n\n{start}\n{POSTMAN}{end}\n")
     failing = {"status wrong", "not found", "no header", "unknown", "slow", "and not"}
+    failing |= {"wrong size", "wrong time", "called"}
     names = [line.split('"')[1] for line in POSTMAN.strip().splitlines()]
     assert done.tests == [(name, name not in failing) for name in names]
 

@@ -227,7 +227,13 @@ const chain = (state) => {
     verdict(further, holds(further, further.value, ...given), words(...given));
     return chain(further);
   };
-  return new Proxy(() => {}, {
+  const refuse = () => {
+    throw new TypeError(
+      "chai: a word that takes no value was called: leave out its parentheses, or use a function " +
+      "such as .equal(value)"
+    );
+  };
+  return new Proxy(refuse, {
     get(_, name) {
       if (typeof name === "symbol" || name === "then") return undefined;
       if (WORDS.includes(name)) return chain(state);

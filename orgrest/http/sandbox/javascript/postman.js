@@ -113,7 +113,14 @@ const responseOf = (response) => {
             return chain;
           };
         }
-        if (has(numbers, name)) return check(numbers[name]());
+        if (has(numbers, name)) {
+          const number = check(numbers[name]());
+          const compare = (...wanted) => {
+            number.to.be.a("number");
+            return wanted.length ? number.to.equal(wanted[0]) : number;
+          };
+          return new Proxy(compare, {get: (_function, inner) => number[inner]});
+        }
         if (has(STATUSES, name)) check(response.status, name).to.be.within(...STATUSES[name]);
         else if (name === "withBody") check(response.body).to.be.ok;
         else if (name === "json") {

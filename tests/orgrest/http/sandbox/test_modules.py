@@ -199,6 +199,11 @@ EXPECTATIONS = {
     "expect(new Date()).to.be.instanceof(Date)": True,
     "expect(4).to.satisfy((n) => n % 2 === 0)": True,
     "expect(1).to.be.foo": False,
+    # What is not a function cannot be called.
+    "expect(5)(6)": False,
+    "expect(5).to(5)": False,
+    "expect(5).to.equal(5).and(6)": False,
+    "expect(true).to.be.true()": False,
     "expect([1, 2]).to.have.lengthOf(2).and.above(1)": True,
     "expect([1, 2]).to.include.members([1, 1])": True,
     "expect(new Date(5)).to.be.above(new Date(4))": True,
