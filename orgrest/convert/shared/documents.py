@@ -6,6 +6,7 @@ be written at all is replaced with a comment and reported.
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,7 @@ from orgrest.convert.shared import texts
 from orgrest.convert.shared.model import Folder, Inclusion, Note, Request, Written
 from orgrest.convert.shared.reading_back import wrong_with
 from orgrest.convert.shared.scopes import separated
+from orgrest.convert.shared.texts import Variable
 from orgrest.http.parsing import request_file
 from orgrest.model import find_headers, whole
 from orgrest.org.text import escape
@@ -93,13 +95,27 @@ class _Writer:
         """Return the folder's variables that can be written. Add notes about the others."""
         own: dict[str, str] = {}
         for name, value in folder.variables:
-            if reason := _wrong_with_value(name, value):
+            text, reason = _value(name, value)
+            if reason:
                 self.notes.append(Note(folder.name or "the collection", reason))
             else:
-                own[name] = value
+                own[name] = text
         return own
 
+    def _defined(self, request: Request) -> Request:
+        """Return a request with only the variables that can be written. A lost one disables it."""
+        kept, notes = [], []
+        for name, value in request.definitions:
+            text, reason = _value(name, value)
+            if reason:
+                notes.append(Note(request.place, reason, blocks=True))
+            else:
+                kept.append((name, text))
+        self.notes += notes
+        return classes.evolve(request, definitions=tuple(kept), notes=(*request.notes, *notes))
+
     def _request(self, request: Request) -> Iterator[str]:
+        request = self._defined(request)
         name = self._unique(_line(request.name) or _title(request))
         head = [f"### {name}"]
         notes = self._comments(request.description, request.notes)
@@ -119,13 +135,6 @@ class _Writer:
         yield from written
 
     def _written(self, request: Request) -> list[str]:
-        reasons = {name: _wrong_with_value(name, value) for name, value in request.definitions}
-        if any(reasons.values()):
-            notes = [Note(request.place, reason) for reason in reasons.values() if reason]
-            self.notes += notes
-            kept = tuple(pair for pair in request.definitions if not reasons[pair[0]])
-            less = classes.evolve(request, definitions=kept)
-            return [*self._comments("", notes), *self._written(less)]
         text = _written(request)
         what, reason = wrong_with(text, request)
         if not what and has_local_variables(text):
@@ -244,6 +253,7 @@ class _OrgWriter(_Writer):
                 yield from self.folder(item, {**around, **own}, depth + 1)
 
     def _block(self, request: Request, depth: int) -> Iterator[str]:
+        request = self._defined(request)
         name = self._unique(without_links(_line(request.name)) or _title(request))
         own = next((d[5:] for d in request.directives if d.startswith("name ")), name)
         self._names.add(own.lower())
@@ -265,13 +275,25 @@ class _OrgWriter(_Writer):
         yield ""
 
 
-def _wrong_with_value(name: str, value: str) -> str:
-    """Return why a variable with this value cannot be written in a document, or ""."""
+def _value(name: str, value: str) -> tuple[str, str]:
+    """Return a variable's value as it is written in a document, and why it cannot be, or ""."""
     if "\n" in value or "\r" in value or value != value.strip(" \t"):
-        return f"the value of {name} spans several lines, or starts or ends with a space or tab"
+        pieces = texts.pieces(value)
+        if any(isinstance(piece, str) and "{{" in piece for piece in pieces):
+            reason = "and spans several lines, or starts or ends with a space or tab"
+            return "", f"the value of {name} contains {{{{, {reason}"
+        value = texts.written(map(_expression, pieces))
     if has_local_variables(value):
-        return f"Emacs would interpret the value of {name} as file-local variables"
-    return ""
+        return "", f"Emacs would interpret the value of {name} as file-local variables"
+    return value, ""
+
+
+def _expression(piece: str | Variable) -> Variable:
+    """Return an expression for a piece of a value, so that its blanks and lines are kept."""
+    if isinstance(piece, Variable):
+        return piece
+    string = json.dumps(piece, ensure_ascii=False)
+    return Variable(string.replace("{", r"\u007b").replace("}", r"\u007d"))
 
 
 def _restored(known: dict[str, str], names: Iterable[str]) -> Iterator[str]:

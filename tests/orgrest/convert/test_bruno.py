@@ -562,17 +562,33 @@ def test_a_folders_variable_is_not_that_of_an_environment(output: str, tmp_path:
     assert found == ["env", "env", "folder", "folder", "own"]
 
 
+@needs_engine
 @pytest.mark.parametrize("output", ["out.http", "out.org"])
-def test_a_variable_of_several_lines_does_not_cost_the_whole_request(
-    output: str, tmp_path: Path
+@pytest.mark.parametrize("place", ["collection.bru", "a.bru"])
+def test_a_variable_of_several_lines_keeps_them(place: str, output: str, tmp_path: Path) -> None:
+    own = "vars:pre-request {\n  v: '''\n    x 'y\\\n    {{w}}}\n  '''\n  w: 2\n}\n"
+    text = request("body:text {\n  [{{v}}]\n}\n", "  body: text\n")
+    files = {"a.bru": text}
+    collection(tmp_path, **{**files, place: files.get(place, "") + "\n" + own})
+    assert run(tmp_path, "--strict", output=output).stderr == ""
+    assert [made.body for made in sent(tmp_path, output)] == [b"[x 'y\\\n2}]"]
+
+
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+@pytest.mark.parametrize("more", ["", "  p: 2\n"])
+def test_a_request_that_loses_a_variable_is_not_sent_with_another_value(
+    more: str, output: str, tmp_path: Path
 ) -> None:
-    own = asked("A", "vars:pre-request {\n  a: '''\n    x\n    y\n  '''\n  p: 2\n}\n")
-    collection(tmp_path, **{"a.bru": own})
+    own = asked("A", f"vars:pre-request {{\n  p: '''\n    {{{{\n    y\n  '''\n{more}}}\n")
+    collection(tmp_path, **{"a.bru": own, "b.bru": asked("B"),
+                            "collection.bru": "vars:pre-request {\n  p: outer\n}\n"})  # fmt: skip
     done = run(tmp_path, "--strict", output=output)
-    reason = "the value of a spans several lines, or starts or ends with a space or tab"
-    assert f"a.bru: not translated: {reason}" in done.stderr
-    assert f"# not translated: {reason}\n" in (tmp_path / output).read_text()
-    assert [request.url for request in sent(tmp_path, output)] == ["http://h/?p=2"]
+    reason = "the value of p contains {{, and spans several lines"
+    assert done.stderr.count(f"a.bru: not translated: {reason}") == 1
+    text = (tmp_path / output).read_text()
+    assert f"# not translated: {reason}" in text
+    assert "\nGET http://h/?p={{p}}\n" in text.partition("B\n")[0]
+    assert [request.url for request in sent(tmp_path, output)] == ["http://h/?p=outer"]
 
 
 def test_a_script_reads_the_variable_of_its_request(tmp_path: Path) -> None:

@@ -904,6 +904,16 @@ def test_oauth_settings_of_a_collection_become_a_login(tmp_path: Path) -> None:
     assert "was left out: the login redirects to a free port on this machine" in done.stderr
 
 
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+def test_a_secret_keeps_the_space_at_its_end(output: str, tmp_path: Path) -> None:
+    oauth = values(grant_type="client_credentials", accessTokenUrl="https://a.example/t",
+                   clientId="me", clientSecret="s3cret ")  # fmt: skip
+    auth = {"type": "oauth2", "oauth2": oauth}
+    done = imported(tmp_path, collection(item(auth=auth)), "--strict", output=output)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert '@login_clientSecret = {{"s3cret "}}\n' in (tmp_path / output).read_text()
+
+
 def test_a_test_keeps_its_name(tmp_path: Path) -> None:
     script = {"listen": "test", "script": {"exec": [
         "pm.test('It is there', () => { pm.response.to.have.status(200); });",
