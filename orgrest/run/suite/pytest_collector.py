@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from orgrest.run.record import Record
 
 
+_WRONG = pytest.StashKey[str]()
+"""What is wrong with the selected environments in this session, or ""."""
+
+
 class DocumentFile(pytest.File):
     """A document whose requests are tests."""
 
@@ -69,12 +73,11 @@ class DocumentFile(pytest.File):
         Fails if a selected environment is unknown in the folders of all collected documents.
         """
         items = [item for item in self.session.items if isinstance(item, RequestItem)]
-        try:
-            environments.require(
-                self.config.getoption("orgrest_env"), (item.path.parent for item in items)
-            )
-        except OrgrestError as error:
-            raise pytest.fail.Exception(f"--orgrest-env: {error}", pytrace=False) from None
+        stash = self.session.stash
+        if _WRONG not in stash:
+            stash[_WRONG] = _wrong_with_environments(self.config, items)
+        if stash[_WRONG]:
+            raise pytest.fail.Exception(f"--orgrest-env: {stash[_WRONG]}", pytrace=False)
         chosen = Choice(ids=frozenset(item.step_id for item in items if item.parent is self))
         self._run = run = self._open(chosen)
         for step in run.plan.of("setup"):
@@ -173,6 +176,14 @@ class RequestItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the position of the request, as pytest expects it."""
         return self.path, self._line - 1, self.name
+
+
+def _wrong_with_environments(config: pytest.Config, items: list[RequestItem]) -> str:
+    try:
+        environments.require(config.getoption("orgrest_env"), (item.path.parent for item in items))
+    except OrgrestError as error:
+        return str(error)
+    return ""
 
 
 def _shown(record: Record) -> str:

@@ -172,6 +172,23 @@ def test_a_misspelt_environment_fails_even_requests_that_use_no_variable(
     assert status == 0
 
 
+def test_the_environments_of_many_folders_are_looked_up_once(collected, folder: Path) -> None:
+    for number in range(9):
+        (folder / f"docs/{number}").mkdir()
+        (folder / f"docs/{number}/http-client.env.json").write_text('{"dev": {}}')
+        (folder / f"docs/{number}/a.http").write_text("### a\n# @disabled\nGET http://h/\n")
+    (folder / "conftest.py").write_text(
+        "from orgrest.http.values import environments\n"
+        "find = environments.find\n"
+        "def counted(folder):\n    print('looked up', folder)\n    return find(folder)\n"
+        "environments.find = counted\n"
+    )
+    options = ("--orgrest", "--orgrest-env", "dev", "-s")
+    status, output = collected(*(f"docs/{number}" for number in range(9)), *options)
+    assert (status, "9 skipped" in output) == (0, True)
+    assert output.count("looked up") < 4 * 9
+
+
 @pytest.mark.slow
 def test_the_workers_of_xdist_keep_documents_together(collected, paths) -> None:
     options = ("--orgrest", "--orgrest-var", "expected=1", "-p", "xdist", "-n", "2")
