@@ -346,9 +346,8 @@ class _Reader(Reader):
         body, kind = self._body(fields, mode, disabled)
         own, variables = self._authorization(fields, head.get("auth", "none"), inherited=False)
         scripts = self._scripts(fields)
-        if mode == "multipartForm" and re.search(
-            _REQ_BODY, "\n".join((*around.before, *scripts[0]))
-        ):
+        every_script = (*around.before, *around.after, *scripts[0], *scripts[1])
+        if mode == "multipartForm" and re.search(_REQ_BODY, "\n".join(every_script)):
             fields.note(_PARTS, blocks=True)
         assertions = self._after(fields, scripts[1])
         return Draft(

@@ -480,10 +480,17 @@ def test_a_script_gives_a_request_without_a_body_one_of_its_type(tmp_path: Path)
 
 
 @pytest.mark.parametrize("place", ["collection.bru", "a.bru"])
-def test_a_script_that_would_destroy_a_multipart_form_is_reported(
-    place: str, tmp_path: Path
+@pytest.mark.parametrize(
+    "script",
+    [
+        "script:pre-request {\n  req.setBody(req.getBody());\n}\n",
+        "script:post-response {\n  console.log(req.getBody()[0].name);\n}\n",
+        "tests {\n  test('name', () => expect(req.getBody()[0].name).to.equal('a'));\n}\n",
+    ],
+)
+def test_a_script_that_uses_a_multipart_form_is_reported(
+    script: str, place: str, tmp_path: Path
 ) -> None:
-    script = "script:pre-request {\n  req.setBody(req.getBody());\n}\n"
     form = "body:multipart-form {\n  a: b\n}\n"
     files = {"a.bru": request(form, "  body: multipartForm\n")}
     collection(tmp_path, **{**files, place: files.get(place, "") + "\n" + script})
