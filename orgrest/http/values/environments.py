@@ -206,7 +206,7 @@ def unknown(name: str, found: Collection[Environments]) -> str:
 def why_none(found: Iterable[Environments]) -> str:
     """Say why no environment can be selected among those that were found."""
     if any(each.by_name for each in found):
-        return "the environment files only define variables that are used without an environment"
+        return "the environment files only define variables that belong to no environment"
     return _NO_FILE
 
 

@@ -403,7 +403,8 @@ class TestBeforeAnythingIsSent:
         path.write_text("GET http://{{h}}/\n")
         done = orgrest(str(path), "--dry-run", "--env", "dev")
         assert done.status == 2
-        assert "unknown environment dev: the environment files only" in done.err
+        reason = "the environment files only define variables that belong to no environment"
+        assert f"unknown environment dev: {reason}" in done.err
         (tmp_path / ".env").unlink()
         done = orgrest(str(path), "--dry-run", "--env", "dev")
         assert "unknown environment dev: there is no environment file in the document's" in done.err
