@@ -54,7 +54,6 @@ def explain(exchange: Exchange) -> str:
 
 
 def _used(exchange: Exchange) -> list[dict[str, str]]:
-
     return [
         {
             "name": visible(origin.name, one_line=True),

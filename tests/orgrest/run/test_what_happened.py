@@ -19,7 +19,7 @@ from collections import Counter
 from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -42,9 +42,6 @@ from orgrest.run.plan import Choice
 from orgrest.run.services import Services
 from orgrest.run.settings import RetryPolicy, Settings
 from orgrest.run.suite import unit
-
-if TYPE_CHECKING:
-    pass
 
 NAMES = ("a", "b", "c")
 CAPTURES = ("c0", "c1")
