@@ -31,13 +31,14 @@ from scriptschema.fuzzing.campaign.statistics import now
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles import round_trip
-from scriptschema.fuzzing.oracles.judging import broken
+from scriptschema.fuzzing.oracles.construct import SPELLING, construct_of, text_of
+from scriptschema.fuzzing.oracles.judging import broken, is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Spelling, written
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.fuzzing.targets.reports import STACK_OVERFLOW, outcome_of
-from scriptschema.fuzzing.uncalled import runs_nothing
+from scriptschema.fuzzing.uncalled import body_of, runs_nothing
 from scriptschema.luau.sources import encode
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
@@ -282,11 +283,35 @@ def load(folder: Path) -> Find:
     if data is None:
         raise FileError(f"{folder} is not a find: it contains no {FILE}")
     try:
-        return Find.from_json(json.loads(data))
+        find = Find.from_json(json.loads(data))
     except ValueError as error:
         raise FileError(
             f"{path} cannot be read ({error}): restore the file, or remove the folder {folder}"
         ) from None
+    _add_construct(find, folder)
+    return find
+
+
+def _add_construct(find: Find, folder: Path) -> None:
+    """Give a reduced find of an earlier version the construct that its signature may lack."""
+    if find.reduced is None or find.signature.construct or is_clear(find.signature):
+        return
+    construct = construct_of_reduced(tree_of(folder, REDUCED), find.reduced.style)
+    signature = attrs.evolve(find.signature, construct=text_of(construct))
+    find.verdict = attrs.evolve(find.verdict, signature=signature)
+    if not find.reduced.is_luau:
+        find.is_smallest = False  # the next run finds out which of the words the bug needs
+
+
+def construct_of_reduced(tree: ModuleSet, spelling: Spelling = None) -> frozenset[str]:
+    """Return the construct of a program, without a function that only keeps it from being run.
+
+    If the bug needs a style, this is the construct.
+    """
+    if isinstance(spelling, int):
+        return frozenset([SPELLING])
+    code = body_of(tree) if runs_nothing(tree) else tree
+    return construct_of(code if code.program.body else tree, spelling)
 
 
 def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -24,18 +25,26 @@ from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles import causes, round_trip
-from scriptschema.fuzzing.oracles.construct import SPELLING, construct_of, operations_of, text_of
-from scriptschema.fuzzing.oracles.judging import is_clear
+from scriptschema.fuzzing.oracles.construct import (
+    ANY_WORD,
+    SPELLING,
+    operations_of,
+    text_of,
+    words_of,
+)
+from scriptschema.fuzzing.oracles.judging import ACCEPTED, is_clear
 from scriptschema.fuzzing.oracles.needed import needed_operations, needed_words
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Spelling
 from scriptschema.fuzzing.targets.outcome import Run
-from scriptschema.fuzzing.uncalled import body_of, runs_nothing
+from scriptschema.fuzzing.uncalled import runs_nothing
+from scriptschema.luau.parse import ParseError, parse
 from scriptschema.luau.render import render_module_set
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ExprBinary, ExprUnary, ModuleSet, Stat, StatWhile
+from scriptschema.versions import TODAY
 
 MOST_SECONDS: Final = 120.0
 """The time limit in seconds, after which the smallest program so far is the result."""
@@ -44,7 +53,10 @@ MOST_SECONDS: Final = 120.0
 TRIES: Final = 3
 
 _SHORT: Final = 40
-"""The maximum number of words of a text whose runs of words are removed."""
+"""The maximum number of words of a text whose runs of words are removed, and of characters of a
+text whose characters are removed: more would take too many tests."""
+
+_RUN: Final = 3
 
 STYLES: Final = 64
 """The number of styles that are tried for the smallest program, if it needs a style."""
@@ -173,7 +185,7 @@ def reduce_suspect(
             verdict, runs = again
             break
         best, is_smallest, test.style = tree, False, style  # only the original is certain
-    construct, operations = _construct(best), operations_of(best)
+    construct, operations = finds.construct_of_reduced(best), operations_of(best)
     if is_smallest and test.style is not None:
         construct, operations = frozenset([SPELLING]), frozenset()
     elif is_smallest and verdict.signature.kind in causes.KINDS and not is_clear(verdict.signature):
@@ -208,12 +220,6 @@ def _with_while(tree: ModuleSet, shows: Callable[[ModuleSet], object]) -> Module
     return edited if edited != tree and shows(edited) else tree
 
 
-def _construct(tree: ModuleSet) -> frozenset[str]:
-    """Return the construct of a program, without a function that only keeps it from being run."""
-    code = body_of(tree) if runs_nothing(tree) else tree
-    return construct_of(code if code.program.body else tree)
-
-
 def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
     """Reduce `text`, which is not valid Luau. Return None if it does not show the bug."""
     tree = encoding.decode(ModuleSet, suspect.data)
@@ -221,10 +227,18 @@ def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
     if shown is None:
         return None
     best, best_shown, tests = text, shown, 0
+    problem, is_smallest = _problem(text), False
+    needed: frozenset[str] | None = None
+
+    def may_show_another(part: str) -> bool:
+        # A lenient target accepts most sources, but not all because of the same bug.
+        if test.signature.kind != ACCEPTED:
+            return False
+        return _problem(part) != problem if needed is None else not needed <= words_of(part)
 
     def shows(part: str) -> bool:
         nonlocal best, best_shown, tests
-        if (result := shown_by(part)) is None:
+        if may_show_another(part) or (result := shown_by(part)) is None:
             return False
         best, best_shown = part, result
         return True
@@ -236,23 +250,33 @@ def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
         tests += 1
         return test.verdict(tree, part, whole=True)
 
-    needed, is_smallest = None, False
     with contextlib.suppress(_OutOfTimeError):
         shortened(text, shows)
-        is_smallest = True
         needed = needed_words(best, lambda part: shown_by(part) is not None)
+        if test.signature.kind == ACCEPTED and needed:
+            shortened(best, shows)
+        is_smallest = True
     verdict, runs = best_shown
     return Reduced(
         suspect.data,
         size_of(tree, best),
         verdict,
         runs,
-        construct_of(tree, best) if needed is None else needed,
+        words_of(best) if needed is None else needed or frozenset([ANY_WORD]),
         frozenset(),
         tests,
         is_smallest,
         best,
     )
+
+
+def _problem(text: str) -> str:
+    """Return why `text` is not valid Luau, without positions, or "" if it is valid."""
+    try:
+        parse(text, luau=TODAY)
+    except ParseError as error:
+        return re.sub(r"\d+", "0", str(error))
+    return ""
 
 
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
@@ -273,26 +297,37 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
 def shortened(text: str, shows: Callable[[str], bool]) -> str:
     """Return `text` without what can be removed while `shows` returns true.
 
-    First lines are removed, then words and runs of words such as `(x)`, and finally characters,
-    until no single character can be removed. `shows` is called with each candidate text, and may
+    First lines are removed, then words. If the result is short, runs of words such as `(x)` are
+    removed as well, and finally characters. `shows` is called with each candidate text, and may
     stop the search by raising an exception.
     """
     text = "".join(_fewer(text.splitlines(keepends=True), shows))
     text = "".join(_without_runs(_fewer(words(text), shows), shows))
-    return "".join(_fewer([*text], shows))
+    return "".join(_fewer([*text], shows)) if len(text) <= _SHORT else text
 
 
 def _without_runs(parts: list[str], shows: Callable[[str], bool]) -> list[str]:
-    """Remove runs of parts, the longest first, unless there are more than `_SHORT` parts."""
-    length = len(parts) - 1 if len(parts) <= _SHORT else 0
-    while length > 1:
-        for start in range(len(parts) - length + 1):
-            left = parts[:start] + parts[start + length :]
-            if shows("".join(left)):
-                parts, length = left, len(left)
-                break
-        length -= 1
+    """Remove brackets with what is in them, and up to `_RUN` adjacent parts at once.
+
+    If there are more than `_SHORT` parts, none are removed.
+    """
+    for start in range(len(parts) if len(parts) <= _SHORT else 0):
+        ends = {_end_of_brackets(parts, start), *range(start + 2, start + _RUN + 1)}
+        for end in sorted((end for end in ends if end <= len(parts)), reverse=True):
+            left = parts[:start] + parts[end:]
+            if left and shows("".join(left)):
+                return _without_runs(_fewer(left, shows), shows)
     return parts
+
+
+def _end_of_brackets(parts: list[str], start: int) -> int:
+    """Return the index after the bracket that closes the one at `start`, or after all parts."""
+    depth = 0
+    for number in range(start, len(parts)):
+        depth += (parts[number] in "([{") - (parts[number] in ")]}")
+        if depth == 0:
+            break
+    return number + 1
 
 
 def _fewer(parts: list[str], shows: Callable[[str], bool]) -> list[str]:

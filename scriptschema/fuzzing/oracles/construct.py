@@ -43,6 +43,9 @@ VARARGS: Final = ExprVarargs.__name__
 ANY: Final = "any "
 """Precedes the name of an operation that a bug does not need: it could be any other."""
 
+ANY_WORD: Final = f"{ANY}word"
+"""The construct of a source that is not valid Luau if its bug needs none of its words."""
+
 SPELLING: Final = "Spelling"
 """The construct of a program whose bug needs a style. The features around it have no part in it."""
 
@@ -85,7 +88,7 @@ def construct_of(tree: ModuleSet, spelling: Spelling = None) -> frozenset[str]:
     If `spelling` is a source that is not valid Luau, return its words.
     """
     if isinstance(spelling, str):
-        return frozenset(map(without_number, WORD.findall(spelling)))
+        return words_of(spelling)
     scan = encoding.scan(ModuleSet, encoding.encode(tree))
     used = set(library_names(scan)) - {"print", *DEFAULT.libraries}
     known = parts(schema(scan.luau))
@@ -105,6 +108,11 @@ def construct_of(tree: ModuleSet, spelling: Spelling = None) -> frozenset[str]:
             case StatCompoundAssign():
                 used.add(operator_of(node))
     return frozenset(used)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a source that is not valid Luau."""
+    return frozenset(map(without_number, WORD.findall(text)))
 
 
 def operator_of(node: ExprUnary | ExprBinary | StatCompoundAssign) -> str:

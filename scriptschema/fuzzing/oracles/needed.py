@@ -42,8 +42,9 @@ _OPERATORS: Final = (
 _KINDS: Final = {"range": "number", "integer": "number", "range64": "int64"}
 """The kinds of parameters that accept the same values as another kind."""
 
-_OTHERS: Final = ("x", "y", "0", "end", ")")
-"""Words that are put in place of the words of a source."""
+_OTHERS: Final = ("x", "y", "0")
+"""Words that are put in place of the words of a source. A symbol or a keyword would often show
+another bug."""
 
 _READER: Final = NameReader(luau=TODAY)
 

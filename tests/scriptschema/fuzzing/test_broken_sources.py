@@ -7,11 +7,12 @@ import attrs
 import pytest
 from command import run_here
 
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.programs import ProgramSource
-from scriptschema.fuzzing.campaign.reduction import reduce_find, shortened
+from scriptschema.fuzzing.campaign.reduction import reduce_find, reduce_suspect, shortened
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.oracles.judging import Judge
@@ -91,6 +92,31 @@ def test_each_bug_by_which_a_source_is_accepted_is_a_find(tmp_path: Path) -> Non
     assert len([*finds.load_all(tmp_path / "one")]) == len(found)
 
 
+@pytest.mark.parametrize(
+    ("source", "reduced"),
+    [
+        ("local v1 = f(1, $)\nprint(v1)", "$"),
+        ("print(g(1, 2) $ (3))", "$"),
+        ("print(1))\nprint(2)", ")"),
+    ],
+)
+def test_reduction_does_not_turn_a_bug_of_invalid_sources_into_another(
+    source: str, reduced: str
+) -> None:
+    config = attrs.evolve(CONFIG, targets=(attrs.evolve(TARGET, command=f"{SERVICE} unbalanced"),))
+    runner = Runner(config)
+    tree = parse("").tree
+    verdict, runs = runner.verdict(tree, source)
+    assert verdict is not None
+    suspect = finds.Suspect(encoding.encode(tree), verdict, runs, {}, style=source)
+    result = reduce_suspect(runner, suspect)
+    runner.close()
+    assert result is not None
+    assert result.style == reduced
+    assert result.construct == {reduced}
+    assert result.is_smallest
+
+
 def test_a_target_that_refuses_what_is_not_luau_has_no_bug(tmp_path: Path) -> None:
     strict = attrs.evolve(TARGET, command=f"{SERVICE} strict")
     with Campaign(tmp_path / "one", attrs.evolve(CONFIG, targets=(strict,))) as campaign:
@@ -156,6 +182,19 @@ def test_brackets_that_a_bug_does_not_need_are_left_out_with_what_is_in_them() -
 
     for text in ("t(((((e))))", 't(o[""], v', "t({x = function(...) end}"):
         assert shortened(text, shows) == "t("
+
+
+def test_a_long_source_that_a_bug_needs_is_not_tried_over_and_over() -> None:
+    asked = []
+
+    def shows(part: str) -> bool:
+        asked.append(part)
+        return part == text
+
+    for text, most in ("if a then " * 5, 200), ("(" * 1000, 2000):
+        asked.clear()
+        assert shortened(text, shows) == text
+        assert len(asked) < most
 
 
 def test_a_word_that_a_bug_does_not_need_is_not_left_joined_to_one_that_it_needs() -> None:

@@ -14,6 +14,7 @@ from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table, from_word
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.generation.programs import program
+from scriptschema.luau.parse import parse
 from scriptschema.messages import ModuleSet
 
 CONFIG = Config(targets=(Description("luau-web"),), seed=7)
@@ -116,6 +117,29 @@ def test_an_edited_find_with_a_wrong_value_is_reported(
     (folder / finds.FILE).write_text(json.dumps(value))
     with pytest.raises(FileError, match=rf"find\.json cannot be read .*{message}"):
         finds.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail", "source", "style", "construct"),
+    [
+        ("round-trip", "printer: a different tree", "print(#x0)", None, "ExprUnary.Op.Len"),
+        ("round-trip", "printer: a different tree", "print(#x0)", 7, "Spelling"),
+        ("round-trip", "printer: a different tree", "print(1)", None, ""),
+        ("accepted", "luau", "", "$ do", "do, $"),
+    ],
+)
+def test_a_find_of_a_version_that_stored_no_construct_is_not_reported_again(
+    kind: str, detail: str, source: str, style: str | int | None, construct: str, tmp_path: Path
+) -> None:
+    find = a_find("old")
+    find.verdict = Verdict(Signature(kind, detail), "")
+    find.reduced = finds.ShownProgram(4, find.program.runs, style)
+    find.is_smallest = True
+    folder = finds.add(tmp_path, find, program(seed=1), parse(source).tree)
+    loaded = finds.load(folder)
+    assert loaded.signature == Signature(kind, detail, construct)
+    # The next run has to find out which words of a source the bug needs.
+    assert loaded.is_unreduced == (kind == "accepted")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "3", '{"verdict": 3}', '{"format": 1}'])
