@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
 
 import attrs
 
@@ -21,8 +20,6 @@ from scriptschema import files
 from scriptschema.fuzzing.oracles.construct import contains, from_text
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
-
-_WITH_CONSTRUCT: Final = re.compile(r"(.+) \(([^()]+)\)")
 
 
 class KnownBugs:
@@ -47,8 +44,11 @@ class KnownBugs:
         for pattern in self._patterns:
             if any(pattern == text or fnmatchcase(text, pattern) for text in texts):
                 return pattern
-            parts = _WITH_CONSTRUCT.fullmatch(pattern)
-            if parts and _contains(signature, parts[1], parts[2]):
+            # A message may contain parentheses, and so may a construct.
+            starts = [found.start() for found in re.finditer(r" \(", pattern)]
+            if pattern.endswith(")") and any(
+                _contains(signature, pattern[:start], pattern[start + 2 : -1]) for start in starts
+            ):
                 return pattern
         return None
 

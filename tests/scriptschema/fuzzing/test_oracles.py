@@ -611,6 +611,10 @@ def test_known_bugs_are_patterns_in_a_file(tmp_path: Path) -> None:
     path.write_text("accepted: luau (#)\naccepted: luau ($)\n")
     assert KnownBugs(str(path)).match(Signature("accepted", "luau", "$, do")) is not None
     assert KnownBugs(str(path)).match(Signature("accepted", "luau", "do")) is None
+    for listed, used in ("(", "(, ("), (")", "), do"), ("(, )", "do, (, )"):
+        path.write_text(f"accepted: luau ({listed})\n")
+        assert KnownBugs(str(path)).match(Signature("accepted", "luau", used)) is not None
+        assert KnownBugs(str(path)).match(Signature("accepted", "luau", "do")) is None
     seen = Signature("seen once", "crash: lua_concat < f")
     assert known.match(seen) == "crash: lua_concat < *"
     assert known.match(Signature("seen once", "crash: f")) is None
