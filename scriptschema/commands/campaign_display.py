@@ -89,10 +89,12 @@ def print_start(event: dict[str, Any]) -> None:
 
     These are the unreadable files of the corpus, and seeds with features that a target lacks.
     """
+    from scriptschema.fuzzing.targets.outcome import visible
+
     for target in event.get("targets", ()):
-        click.echo(f"target: {target}", err=True)
+        click.echo(visible(f"target: {target}"), err=True)
     for problem in event.get("unreadable", ()):
-        click.echo(f"skipped: {problem}", err=True)
+        click.echo(visible(f"skipped: {problem}"), err=True)
     unsupported = event.get("unsupported")
     if unsupported and unsupported["programs"]:
         features = unsupported["features"]

@@ -13,7 +13,7 @@ import pytest
 import xmlschema
 from command import on_a_terminal, run_here
 
-from scriptschema.commands.campaign_display import line_of
+from scriptschema.commands.campaign_display import line_of, print_start
 from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
@@ -143,7 +143,9 @@ def test_characters_in_which_outputs_differ_are_shown_as_escapes(tmp_path: Path)
     assert shown.count("a\\x0bb\\x1b\n") == 2  # in the output, and as the line that differs
 
 
-def test_a_message_of_a_target_does_not_control_the_terminal(tmp_path: Path) -> None:
+def test_a_message_of_a_target_does_not_control_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     script = tmp_path / "luau.sh"
     script.write_text("printf 'internal error: a\\0b\\033[31m\\n' >&2\nexit 3\n")
     config = Config((Description("command", f"sh {script} {{file}}"),)).as_json()
@@ -155,6 +157,8 @@ def test_a_message_of_a_target_does_not_control_the_terminal(tmp_path: Path) -> 
     assert not {*shown} & {0, 27}
     event = {"event": "find", "signature": str(signature), "size": "1 node", "name": folder.name}
     assert rb"a\x00b\x1b[" in line_of(event).encode()
+    print_start({"targets": ["a\a\x1b[31m"], "unreadable": ["b\x1b[31m"]})
+    assert capsys.readouterr().err == "target: a\\x07\\x1b[31m\nskipped: b\\x1b[31m\n"
     campaign = tmp_path / "campaign"
     with Campaign(campaign, Config((Description("command", "cat"),))) as opened:
         opened.log(str(signature))
