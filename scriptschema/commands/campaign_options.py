@@ -157,6 +157,10 @@ def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
             table["known"] = str(Path(table["known"]).absolute())  # as with the option
         config = Config.from_json({"format": FORMAT, **table, **overrides})
         if config.checker and config.types != "sound" and "checker" not in overrides:
+            if "types" in overrides:
+                raise click.UsageError(
+                    f"the checker in {path} requires --types sound: {WITHOUT_TYPES}"
+                )
             raise ValueError(f'checker requires types = "sound": {WITHOUT_TYPES}')
     except (OSError, ValueError) as error:
         reason = files.reason_of(error)

@@ -129,6 +129,19 @@ def test_what_is_wrong_in_a_file_is_reported(text: str, message: str, tmp_path: 
     assert str(path) in shown
 
 
+def test_an_option_that_contradicts_a_correct_file_is_reported_instead_of_the_file(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "campaign.toml"
+    target = "[[targets]]\nkind = 'command'\ncommand = 'cat'"
+    path.write_text(f"checker = 'true'\ntypes = 'sound'\n{target}")
+    done = run_here("fuzz", "--config", path, "-o", tmp_path / "out", "--types", "random")
+    assert done.returncode == 2
+    shown = " ".join(done.stderr.decode().split())
+    assert f"the checker in {path} requires --types sound:" in shown
+    assert "Invalid value" not in shown
+
+
 def test_the_page_names_every_setting_of_a_file() -> None:
     page = Path(__file__).parents[3] / "docs/scriptschema/how-to/campaigns.md"
     assert {*config.settings()} <= {*re.findall(r"`(\w+)`", page.read_text())}
