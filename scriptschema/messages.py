@@ -1285,6 +1285,7 @@ SEED: Final = schema()
 
 for _cls in _ALL_MESSAGES.values():
     _cls.FIELDS = SEED.fields.get(_cls, _cls.ALL_FIELDS)
+del _cls
 
 MESSAGES: Final[Mapping[str, type[Message]]] = SEED.messages
 """The original schema's messages by name, in schema order."""
