@@ -37,6 +37,9 @@ LEVELS: Final = ("-O0", "-O1", "-O2")
 
 WITH_COMMAND: Final = frozenset(["command", "persistent"])
 
+MAX_MEGABYTES: Final = 1 << 30
+"""The highest memory limit. Operating systems store limits in bytes, in 63 bits."""
+
 
 class TargetError(ReportedError):
     """A target cannot be used as described. The message says why."""
@@ -79,6 +82,11 @@ class Description:
                 raise TargetError(
                     f"the target setting `{name}` must be a number above 0, found {value!r}"
                 )
+        if not isinstance(self.megabytes, int) or self.megabytes > MAX_MEGABYTES:
+            raise TargetError(
+                "the target setting `megabytes` must be a whole number of at most "
+                f"{MAX_MEGABYTES:,}, found {self.megabytes!r}"
+            )
         if not all(isinstance(variant, str) for variant in self.variants):
             raise TargetError("the target setting `variants` must be a list of strings")
         for name in ("crash", "error"):

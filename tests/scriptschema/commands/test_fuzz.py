@@ -98,6 +98,13 @@ def test_what_cannot_be_requested_is_reported(
             "unknown target setting 'colour'",
         ),
         *(
+            (
+                f"[[targets]]\nkind = 'command'\ncommand = 'cat'\nmegabytes = {value}",
+                f"`megabytes` must be a whole number of at most 1,073,741,824, found {value}",
+            )
+            for value in ("1.5", "9223372036854775807")
+        ),
+        *(
             (f"{setting}\n[[targets]]\nkind = 'command'\ncommand = 'cat'", message)
             for setting, message in (
                 ("jobs = 3", "unknown setting 'jobs'; available: targets, seed, engine, source,"),
