@@ -364,8 +364,7 @@ class _Reader(Reader):
         Variables are encoded only in the values of parameters: elsewhere, they may contain
         separators.
         """
-        match = _URL.fullmatch(url)
-        assert match is not None  # noqa: S101 - it matches every string
+        match = next(_URL.finditer(url))  # it matches every string, from start to end
         address = self._text(match["host"] + _percent_encoded(match["path"], _IN_PATH))
         pairs = []
         for pair in match["query"].split("&"):

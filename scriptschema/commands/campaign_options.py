@@ -58,6 +58,7 @@ def version_name(
 
 
 WITHOUT_TYPES = "other programs contain type errors that a checker need not notice"
+"""Why `--checker` requires `--types sound`."""
 
 _OPTIONS = {
     "variants": "--variant",

@@ -9,7 +9,6 @@ import pty
 import subprocess
 import sys
 
-import click
 from click.testing import CliRunner
 
 from scriptschema.commands.main import main
@@ -60,17 +59,3 @@ def ok_here(*arguments: object, stdin: bytes = b"") -> bytes:
     done = run_here(*arguments, stdin=stdin)
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout
-
-
-def commands(
-    group: click.Group = main, path: str = "scriptschema"
-) -> list[tuple[str, click.Command]]:
-    """Return each command of a group and of its nested groups, preceded by its full name."""
-    context = click.Context(group)
-    found = []
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        found.append((f"{path} {name}", command))
-        found += commands(command, f"{path} {name}") if isinstance(command, click.Group) else []
-    return found

@@ -197,7 +197,7 @@ class Environments:
 
 
 def unknown(name: str, found: Collection[Environments]) -> str:
-    """Return the message about a name that is none of the environments that were found."""
+    """Return the message that no environment in `found` has this name."""
     names = sorted({each for environments in found for each in environments.names})
     reason = f"; available: {', '.join(names)}" if names else f": {why_none(found)}"
     return f"unknown environment {name}{reason}"

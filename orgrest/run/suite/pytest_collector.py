@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _WRONG = pytest.StashKey[str]()
-"""What is wrong with the selected environments in this session, or ""."""
+"""The error about the environments selected for this session, or ""."""
 
 
 class DocumentFile(pytest.File):

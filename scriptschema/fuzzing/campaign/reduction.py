@@ -57,6 +57,7 @@ _SHORT: Final = 40
 text whose characters are removed: more would take too many tests."""
 
 _RUN: Final = 3
+"""The maximum number of adjacent words that are removed together."""
 
 STYLES: Final = 64
 """The number of styles that are tried for the smallest program, if it needs a style."""
@@ -307,13 +308,13 @@ def shortened(text: str, shows: Callable[[str], bool]) -> str:
 
 
 def _without_runs(parts: list[str], shows: Callable[[str], bool]) -> list[str]:
-    """Remove brackets with what is in them, and up to `_RUN` adjacent parts at once.
+    """Return `parts` without brackets and their content, and without runs of up to `_RUN` parts.
 
-    If there are more than `_SHORT` parts, none are removed.
+    `_fewer` has already tried each single part. More than `_SHORT` parts are returned unchanged.
     """
     for start in range(len(parts) if len(parts) <= _SHORT else 0):
         ends = {_end_of_brackets(parts, start), *range(start + 2, start + _RUN + 1)}
-        for end in sorted((end for end in ends if end <= len(parts)), reverse=True):
+        for end in sorted((end for end in ends if start + 1 < end <= len(parts)), reverse=True):
             left = parts[:start] + parts[end:]
             if left and shows("".join(left)):
                 return _without_runs(_fewer(left, shows), shows)

@@ -65,7 +65,7 @@ _OWN_TAGS: Final = 1000
 """The first tag of fields that upstream's schema lacks. It has all flags that are not spellings."""
 
 _KEYWORDS: Final = {"export": "Export", "is_exported": "Export", "is_const": "Const"}
-"""The names of flags that stand for the same keyword in different statements."""
+"""The names in constructs of flags that several statements have, by field."""
 
 _METHOD_CALL: Final = "ExprCall.self"
 _ASSIGNED: Final = "StatCompoundAssign.Op."

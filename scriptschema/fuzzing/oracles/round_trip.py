@@ -71,7 +71,7 @@ def by_command(command: CommandTarget, sources: Sources) -> Verdict | None:
     try:
         original, reparsed = (parse(text, luau=TODAY) for text in (sources.program, printed.output))
     except ParseError as error:
-        # What the parser says depends on the code around the wrong text.
+        # The parser's message depends on the code around the wrong text.
         text = f"the output of {name} is not valid Luau: {error}"
         return Verdict(Signature(KIND, PRINTED), text)
     if _as_any_printer(original) != _as_any_printer(reparsed):

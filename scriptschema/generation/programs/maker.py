@@ -82,7 +82,7 @@ Said: TypeAlias = str | Callable[[], Type] | None
 """A variable's declared kind, or a function that returns its type, or None if both are unknown."""
 
 Kinds: TypeAlias = Sequence[Said]
-"""What is known of several variables, in order."""
+"""The kinds or types of several variables, in order."""
 
 
 class Annotations:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
+from command_tree import commands
 from servers import RawServer, by_path, echo
 
 from orgrest.commands.main import program
@@ -21,19 +22,6 @@ if TYPE_CHECKING:
 
 MODULES = {"--version": 85, "--help": 112}
 """The most modules that may be imported; click itself needs 57."""
-
-
-def commands(group: click.Group, path: str) -> list[tuple[str, click.Command]]:
-    """Return each command of a group and of its nested groups, preceded by its full name."""
-    context = click.Context(group)
-    found = []
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        found.append((f"{path} {name}", command))
-        found += commands(command, f"{path} {name}") if isinstance(command, click.Group) else []
-    return found
-
 
 COMMANDS = [("orgrest", program), *commands(program, "orgrest")]
 

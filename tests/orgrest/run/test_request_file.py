@@ -21,7 +21,7 @@ from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -68,7 +68,7 @@ class Sent(Evaluated):
 
 
 @pytest.fixture
-def run(server: RawServer, tmp_path: Path):  # type: ignore[no-untyped-def]  # a function of Sent
+def run(server: RawServer, tmp_path: Path) -> Callable[..., Sent]:
     def start(text: str, **options: Any) -> Sent:
         return Sent(server, tmp_path, text, **options)
 

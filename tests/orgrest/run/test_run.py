@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from evaluated import Evaluated
@@ -84,10 +84,10 @@ class EvaluatedOrg(Evaluated):
 
 
 @pytest.fixture
-def run(server: RawServer, tmp_path: Path):  # type: ignore[no-untyped-def]  # a function of EvaluatedOrg
-    def start(text: str, **options: object) -> EvaluatedOrg:
+def run(server: RawServer, tmp_path: Path) -> Callable[..., EvaluatedOrg]:
+    def start(text: str, **options: Any) -> EvaluatedOrg:
         server.requests.clear()
-        return EvaluatedOrg(server, tmp_path, text, **options)  # type: ignore[arg-type]  # see EvaluatedOrg
+        return EvaluatedOrg(server, tmp_path, text, **options)
 
     return start
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import click
 import pytest
-from command import commands, run_here
+from command import run_here
+from command_tree import commands
 
 from scriptschema import files, wire
+from scriptschema.commands.main import main
 from scriptschema.files import FileError
 from scriptschema.fuzzing.campaign.folder import _refuse_links
 from scriptschema.generation.trees import generate
@@ -72,7 +74,8 @@ def writes(command: click.Command) -> bool:
 
 
 def test_each_command_that_writes_is_tried() -> None:
-    found = {path.partition(" ")[2] for path, command in commands() if writes(command)}
+    every = commands(main, "scriptschema")
+    found = {path.partition(" ")[2] for path, command in every if writes(command)}
     assert {*COMMANDS} == found
 
 

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import click
 import pytest
-from command import commands, on_a_terminal, run_here
+from command import on_a_terminal, run_here
+from command_tree import commands
+
+from scriptschema.commands.main import main
 
 MODULES = {"--version": 75, "--help": 108}
 """The most modules that may be imported; click itself needs 57."""
 EXAMPLE = Path(__file__).parents[3] / "examples" / "fibonacci.textproto"
 
 
-COMMANDS = commands()
+COMMANDS = commands(main, "scriptschema")
 EACH = pytest.mark.parametrize(
     ("path", "command"), COMMANDS, ids=[path.partition(" ")[2] for path, _ in COMMANDS]
 )
