@@ -7,14 +7,13 @@ and 130 after Ctrl-C or a termination signal.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from typing import Any
 
 import click
 
-from scriptschema import __version__
+from scriptschema import __version__, collect_rarely
 from scriptschema.commands.program import SETTINGS, Program, command
 
 _COMMANDS = {
@@ -56,8 +55,7 @@ def hold_standard_streams() -> None:
 
 class _Program(Program):
     def main(self, *arguments: Any, **options: Any) -> Any:
-        # Trees contain no reference cycles, and looking for cycles takes a tenth of the time.
-        gc.set_threshold(100_000, 20, 50)
+        collect_rarely()
         hold_standard_streams()
         try:
             return super().main(*arguments, **options)

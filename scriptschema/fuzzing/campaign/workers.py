@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
+from scriptschema import collect_rarely
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Suspect
 from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
@@ -198,6 +199,7 @@ def _main(
     pipe: Connection,
 ) -> None:
     """Execute each `Order` or `Task` from the pipe until the pipe is closed."""
+    collect_rarely()
     adopt()  # all children are targets
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     for number in STOPS - {signal.SIGINT}:
