@@ -26,7 +26,7 @@ from orgrest.run.settings import Settings
 from orgrest.run.suite.summary import reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from orgrest.http.transport.client import Client
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from orgrest.run.record import Record
 
 
+_SELECTED = pytest.StashKey["dict[DocumentFile, list[StepId]]"]()
+"""The selected requests of each document."""
 _WRONG = pytest.StashKey[str]()
 """The error about the environments selected for this session, or ""."""
 
@@ -72,14 +74,13 @@ class DocumentFile(pytest.File):
 
         Fails if a selected environment is unknown in the folders of all collected documents.
         """
-        items = [item for item in self.session.items if isinstance(item, RequestItem)]
         stash = self.session.stash
-        if _WRONG not in stash:
-            stash[_WRONG] = _wrong_with_environments(self.config, items)
+        if _SELECTED not in stash:
+            stash[_SELECTED] = selected = _selected(self.session)
+            stash[_WRONG] = _wrong_with_environments(self.config, selected)
         if stash[_WRONG]:
             raise pytest.fail.Exception(f"--orgrest-env: {stash[_WRONG]}", pytrace=False)
-        chosen = Choice(ids=frozenset(item.step_id for item in items if item.parent is self))
-        self._run = run = self._open(chosen)
+        self._run = run = self._open(Choice(ids=frozenset(stash[_SELECTED][self])))
         for step in run.plan.of("setup"):
             self._send(run, step)
 
@@ -178,9 +179,19 @@ class RequestItem(pytest.Item):
         return self.path, self._line - 1, self.name
 
 
-def _wrong_with_environments(config: pytest.Config, items: list[RequestItem]) -> str:
+def _selected(session: pytest.Session) -> dict[DocumentFile, list[StepId]]:
+    selected: dict[DocumentFile, list[StepId]] = {}
+    for item in session.items:
+        if isinstance(item, RequestItem) and isinstance(item.parent, DocumentFile):
+            selected.setdefault(item.parent, []).append(item.step_id)
+    return selected
+
+
+def _wrong_with_environments(config: pytest.Config, documents: Iterable[DocumentFile]) -> str:
     try:
-        environments.require(config.getoption("orgrest_env"), (item.path.parent for item in items))
+        environments.require(
+            config.getoption("orgrest_env"), (each.path.parent for each in documents)
+        )
     except OrgrestError as error:
         return str(error)
     return ""
