@@ -62,7 +62,7 @@ def try_target(description: Description) -> list[Outcome]:
     with closing(open_target(description)) as target:
         target.submit(TRIAL, max(description.seconds, 10))
         outcomes = target.collect()
-        if any(each.seconds > description.seconds for each in outcomes):
+        if any(each.kind == outcome.OK and each.seconds > description.seconds for each in outcomes):
             target.submit(TRIAL, description.seconds)
             outcomes = target.collect()
     for variant, each in zip(description.variants, outcomes, strict=True):
