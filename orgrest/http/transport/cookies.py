@@ -42,8 +42,7 @@ _LEAST_SECRET = 8
 class Cookie:
     """A cookie for a domain, and for the domain's subdomains if `wide` is set.
 
-    `domain` has no leading dot. If `port` is None, the cookie is sent to any port. `expires` is in
-    seconds since 1970, or 0 for a session cookie.
+    `domain` has no leading dot. `expires` is in seconds since 1970, or 0 for a session cookie.
     """
 
     name: str
@@ -54,7 +53,6 @@ class Cookie:
     secure: bool
     expires: int = 0
     http_only: bool = False
-    port: int | None = None
 
     @property
     def scope(self) -> str:
@@ -75,7 +73,6 @@ class Cookie:
         return (
             below
             and (url.host == self.domain or (self.wide and _is_below(url.host, self.domain)))
-            and (self.port is None or self.port == url.port)
             and (not self.secure or url.scheme in ("https", "wss"))
             and not self.expired
         )
@@ -113,7 +110,6 @@ def _parse(line: str, url: Url) -> Cookie | None:
         "secure" in attributes,
         _expiry(attributes),
         "httponly" in attributes,
-        url.port,
     )
 
 
@@ -133,11 +129,7 @@ def _expiry(attributes: dict[str, str]) -> int:
 
 
 class Cookies:
-    """The cookies of one document, which are sent according to RFC 6265.
-
-    Unlike in the RFC, each cookie is only sent to the port that set it, so other origins on the
-    same host do not receive it. Cookies from a file have no port and are sent to any port.
-    """
+    """The cookies of one document, which are sent according to RFC 6265."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Cookie] = {}
@@ -149,17 +141,14 @@ class Cookies:
         self.add(cookie for line in lines if (cookie := _parse(line, url)) is not None)
 
     def add(self, cookies: Iterable[Cookie]) -> None:
-        """Add cookies. Each replaces cookies with the same name, scope and path.
-
-        Only cookies with the same port, or without a port (from a file), are replaced.
-        """
+        """Add cookies. Each replaces a cookie with the same name, scope and path."""
         for cookie in cookies:
             identity = (cookie.name, cookie.scope, cookie.path)
             with self._lock:
-                self._kept.pop((*identity, None), None)
-                self._kept[*identity, cookie.port] = cookie
                 if cookie.expired:
-                    del self._kept[*identity, cookie.port]
+                    self._kept.pop(identity, None)
+                else:
+                    self._kept[identity] = cookie
 
     def header(self, url: Url) -> str | None:
         """Return the value of the Cookie header for `url`, or None if no cookie matches."""
@@ -215,17 +204,14 @@ class Cookies:
     def apply_changes(self, stored: Cookies) -> None:
         """Apply to `stored` the changes made to these cookies since they were read.
 
-        `stored` contains the current cookies of the file. Changed cookies lose their port, because
-        cookies in a file have none.
+        `stored` contains the current cookies of the file.
         """
         with self._lock:
             kept = dict(self._kept)
         for identity in self._as_read.keys() - kept.keys():
             stored._kept.pop(identity, None)
         stored.add(
-            classes.evolve(cookie, port=None)
-            for identity, cookie in kept.items()
-            if cookie != self._as_read.get(identity)
+            cookie for identity, cookie in kept.items() if cookie != self._as_read.get(identity)
         )
 
     def written(self) -> bytes:
