@@ -51,6 +51,8 @@ class _Item:
     options: Mapping[str, Any]
     reason: str
     keeps_cookies: bool
+    filled: bool = False
+    """Whether markers replace the unknown values in `request`."""
 
 
 @classes.frozen
@@ -147,7 +149,18 @@ def read(
     has_seed = settings.inputs.seed is not None  # then orgrest sends the same values each time
     dynamic = {name: dynamic[name] for name in dynamic if not has_seed and name not in defined}
     around = text + "".join(repr(item.request) for item in items.values())
-    table = kept.markers(_values(items.values(), secrets, dynamic), _begins(items.values()), around)
+    begins = _begins(items.values())
+    # With markers for the unknown values, the rest of each request can be completed.
+    values = _values(items.values(), secrets, dynamic)
+    unknown = {name: None for name, value in values.items() if value is None}
+    table = kept.markers(unknown, begins, around)
+    if unknown:
+        filled, _, _ = document.completed(complete=True, overrides=table)
+        items = {key: _filled(item, filled.get(key), unknown) for key, item in items.items()}
+    values = {**_values(items.values(), secrets, dynamic), **unknown}
+    known = {name: value for name, value in values.items() if name not in unknown}
+    table |= kept.markers(known, begins, around + repr(table))
+    table = {name: table[name] for name in values}  # in order of first use
     marked, _, _ = document.completed(complete=True, overrides=table)
     calls: list[ExportedRequest] = []
     variables = kept.Variables(secrets)
@@ -158,7 +171,9 @@ def read(
             continue
         own = _own(item)
         try:
-            merged = _merged(item, again, table, own, secrets, dynamic)
+            own_values = {table[name]: own.get(name) for name in table}
+            own_values.update((table[name], table[name]) for name in unknown if item.filled)
+            merged = _merged(item, again, table, own_values, secrets, dynamic)
             texts = "\n".join(merged.texts())
             used = [name for name, marker in table.items() if marker in texts]
             late = {origin.name: origin for origin in _late(item) if origin.name in used}
@@ -203,17 +218,16 @@ def _merged(
     item: _Item,
     again: Request | None,
     table: Mapping[str, str],
-    own: Mapping[str, str | None],
+    values: Mapping[str, str | None],
     secrets: frozenset[str],
     dynamic: Container[str],
 ) -> kept.Merged:
     """Return an item's request, keeping references to variables where possible.
 
     `again` is the same request with markers in place of variables. `table` maps variable names to
-    markers, and `own` maps variable names to values.
+    markers, and `values` maps markers to values.
     """
     if again is not None:
-        values = {marker: own.get(name) for name, marker in table.items()}
         private = {name for name, value in values.items() if value and kept.holds(value, secrets)}
         changing = [marker for name, marker in table.items() if name in dynamic]
         return kept.merged(item.request, again, values, private, changing)
@@ -255,6 +269,15 @@ def _better(exact: _Item | None, shown: _Item) -> _Item:
         return exact
     reason = "it requires the response to another request" if exact is None else exact.reason
     return classes.evolve(shown, reason=reason)
+
+
+def _filled(item: _Item, filled: _Item | None, unknown: Iterable[str]) -> _Item:
+    """Complete an item with markers in place of unknown values, if that is possible."""
+    if not item.reason or filled is None or filled.request is None:
+        return item
+    seen = {*unknown, *(origin.name for origin in item.origins)}
+    origins = (*item.origins, *(each for each in filled.origins if each.name not in seen))
+    return classes.evolve(item, request=filled.request, origins=origins, filled=True)
 
 
 def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:

@@ -241,6 +241,33 @@ def test_a_script_reads_the_environment_variables_of_the_document(
     assert 'os.environ["TOKEN"]' in export(path, "python", **environ).stdout
 
 
+@pytest.mark.parametrize("target", ["curl", "python", "postman"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        """@q = a b 100%
+POST http://h/?q={{q}}
+A: {{$processEnv TOKEN}}
+Content-Type: application/x-www-form-urlencoded
+
+x={{q}}
+""",
+        """#+begin_src restclient :var host="http://h"
+:b := env("TOKEN")
+GET :host/one
+A: :b
+#+end_src
+""",
+    ],
+)
+def test_who_lacks_a_secret_exports_the_same_requests_as_who_has_it(
+    text: str, target: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, text, "a.org" if text.startswith("#+") else "a.http")
+    done = export(path, target, TOKEN="a-long-secret")
+    assert export(path, target).stdout == done.stdout
+
+
 def test_a_name_that_a_shell_cannot_set_is_replaced_in_scripts(tmp_path: Path) -> None:
     text = "@token = x\nGET http://h/{{token}}/{{$processEnv a-b}}/{{$processEnv cookies}}"
     path = written(tmp_path, f"{text}/{{{{$processEnv token}}}}\n")
