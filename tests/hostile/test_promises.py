@@ -51,33 +51,43 @@ PROMISES: dict[str, list[str]] = {
         "test_files_elsewhere_are_read_when_allowed",
     ],
     "The document's own results": ["test_text_outside_a_result_never_changes", MUTATED],
+    "Every byte outside these results": ["test_text_outside_a_result_never_changes", MUTATED],
     "Data files in or below": [
         "test_a_document_writes_data_below_its_folder",
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
     ],
     "Images, audio, video": ["test_a_document_writes_data_below_its_folder"],
-    "The names of files that tools might look for": [
+    "Tools look for some files by name": [
+        "test_a_document_never_writes_what_a_tool_would_run_or_obey"
+    ],
+    "Their names or paths must start": [
         "test_a_document_writes_data_below_its_folder",
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
         "test_a_file_that_the_document_does_not_name_bears_its_name",
     ],
-    "A request that names a file": ["test_nothing_is_sent_if_its_response_cannot_be_saved"],
+    "A request whose response may not be saved": [
+        "test_nothing_is_sent_if_its_response_cannot_be_saved"
+    ],
+    "If the name of the file depends on": ["test_nothing_is_sent_if_its_response_cannot_be_saved"],
     "Files with other suffixes are not written": [
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
         "test_a_server_does_not_choose_an_ending_that_is_run",
     ],
-    "An existing file is only overwritten if orgrest wrote it": [
+    "An existing file is overwritten only if orgrest wrote it": [
         "test_a_document_never_writes_over_a_file_that_orgrest_did_not_write",
         "test_a_file_that_orgrest_wrote_is_written_again_until_somebody_edits_it",
-    ],
-    "If one of the document's own results links to a file": [
         "test_a_file_that_the_documents_own_result_names_is_written_again",
+    ],
+    "A link is not enough": [
         "test_configuration_is_not_overwritten_because_a_strangers_document_links_to_it",
     ],
     "`--allow-write DIR` lets": [
         "test_allow_write_lets_a_document_write_any_file_below_a_folder",
         "test_a_response_is_never_saved_over_the_document_itself",
         "test_a_response_is_never_saved_over_another_document_of_the_run",
+    ],
+    "A document cannot choose its location or size": [
+        "test_the_oldest_runs_make_room_for_new_ones",
     ],
     "Requests and responses are kept, with secrets masked": [
         "test_only_the_user_can_read_the_history",
@@ -87,6 +97,8 @@ PROMISES: dict[str, list[str]] = {
     ],
     "A document is saved completely": [
         "test_a_kill_between_writing_and_renaming_leaves_the_old_file",
+    ],
+    "If you edit the document during a run": [
         "test_an_edit_meanwhile_wins_and_the_results_are_beside_it",
     ],
     "If several runs on the same document overlap": [
@@ -133,16 +145,21 @@ PROMISES: dict[str, list[str]] = {
         "test_who_starts_a_run_lets_a_request_ask_for_unverified_certificates",
         "test_insecure_takes_any_certificate_and_warns",
     ],
-    "No shell and no Emacs Lisp": [
+    "Shell commands, Emacs Lisp and Python": [
         "test_other_lisp_is_not_run_and_says_so_where_it_is_needed",
         CORPUS,
     ],
-    "No Python modules from the document's folder": ["test_no_module_beside_a_document_is_run"],
-    "jq programs, in a separate process": [
+    "Lisp in `:=`, `:var` and hooks is an error": [
+        "test_other_lisp_is_not_run_and_says_so_where_it_is_needed",
+    ],
+    "`python -m orgrest` does not look": ["test_no_module_beside_a_document_is_run"],
+    "jq programs run in a separate process": [
         "test_a_jq_program_reads_no_file_and_learns_of_none",
         "test_jq_gets_no_argument_that_reads_files",
         "test_a_jq_program_sees_no_environment_and_no_other_input",
         "test_the_process_that_becomes_jq_starts_without_the_users_environment",
+    ],
+    "If one takes too long": [
         "test_a_jq_program_that_does_not_end_is_stopped",
         "test_a_jq_program_that_takes_too_much_memory_is_stopped",
         "test_a_jq_program_that_prints_endlessly_is_stopped",
@@ -165,7 +182,8 @@ PROMISES: dict[str, list[str]] = {
         "test_without_a_terminal_no_browser_is_opened",
         "test_a_question_that_is_dismissed_signs_nobody_in",
     ],
-    "Requests from scripts": [
+    "A script cannot send anything itself": ["test_a_script_sees_nothing_of_the_machine"],
+    "The run sends the requests of `pm.sendRequest`": [
         "test_what_a_script_sends_is_recorded_with_its_request",
         "test_scripts_requests_count_for_the_run_and_nothing_is_sent_in_a_dry_one",
     ],
@@ -174,14 +192,11 @@ PROMISES: dict[str, list[str]] = {
         "test_modules_give_what_node_gives",
         "test_a_script_that_breaks_javascript_breaks_nothing_else",
     ],
-    "A script can change its own request": [
+    "A script can change the request that it belongs to": [
         "test_a_request_is_sent_as_the_script_above_it_left_it",
         "test_a_change_that_cannot_be_sent_is_reported_and_nothing_is_sent",
-        "test_a_script_cannot_make_a_run_sleep_for_hours",
-        "test_nor_by_many_short_sleeps",
-        "test_naps_without_end_are_ended",
     ],
-    "If a script changes the server in the URL of a request": [
+    "If it changes the server of a request": [
         "test_credentials_do_not_go_to_the_server_that_a_script_chooses",
     ],
     "Placeholders such as `{{name}}` in text from a server": [
@@ -199,6 +214,9 @@ PROMISES: dict[str, list[str]] = {
         "test_what_only_javascripts_patterns_have_is_matched_within_a_limit",
     ],
     "Responses are parsed, formatted": [
+        "test_hostile_bodies_are_shown_in_linear_time_and_space",
+    ],
+    "This is safe because the time and memory": [
         "test_hostile_bodies_are_shown_in_linear_time_and_space",
         "test_one_long_row_or_cell_does_not_make_the_others_as_long",
         "test_two_secrets_of_one_base64_text_are_masked_in_linear_time",
@@ -269,6 +287,9 @@ PROMISES: dict[str, list[str]] = {
     "Without `--max-time`, `# @sleep`": [
         "test_the_numbers_of_the_page_are_those_of_the_code",
         "test_a_document_makes_a_run_without_a_limit_wait_for_an_hour_at_most",
+        "test_a_script_cannot_make_a_run_sleep_for_hours",
+        "test_nor_by_many_short_sleeps",
+        "test_naps_without_end_are_ended",
     ],
     "`orgrest test` ends at most": [
         "test_a_run_ends_after_max_time_with_a_record_of_each_request",
