@@ -157,7 +157,15 @@ OPTIONS: Final = (
         "-j --jobs", _HOW, (TEST,), "Run N documents in parallel.", "jobs", metavar="N", default=1
     ),
     Option("--bail", _HOW, (TEST,), "Stop at the first failure.", "flag", field="bail"),
-    Option("--fail", _HOW, (RUN,), "Treat a status of 400 or above as a failure.", "flag", "fail"),
+    Option(
+        "--fail",
+        _HOW,
+        (RUN,),
+        "Exit with status 1 if an assertion fails, or if no assertion checks a status of 400 or "
+        "above.",
+        "flag",
+        "fail",
+    ),
     Option(
         "--openapi",
         _HOW,

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, metavar="FILE...", shell_complete=documents)
 @with_options(RUN)
 def evaluate(files: tuple[str, ...], **given: Any) -> None:
-    """Evaluate the HTTP requests in FILEs, top to bottom.
+    """Evaluate the HTTP requests in FILEs, from top to bottom.
 
-    In Org files the responses are written below the request blocks. For .http and .rest files, and
+    In Org files, the responses are written below the request blocks. For .http and .rest files, and
     for standard input (no FILE, or -), they are printed.
 
     \b

@@ -107,7 +107,9 @@ KNOWN: Mapping[str, Known] = {
             "send get-headers": "Send it; the result is the response's headers.",
         },
     ),
-    "limit": Known("How much of a body is shown, such as 64k or 2M. Files contain the whole body."),
+    "limit": Known(
+        "The maximum size of a body that is shown, such as 64k or 2M. Files contain the whole body."
+    ),
     "follow": Known("Whether redirects are followed.", _YES_NO),
     "requests": Known(
         "Which requests in the block are sent.", {"all": "All requests, not only the first."}
@@ -169,7 +171,7 @@ KNOWN: Mapping[str, Known] = {
     "rownames": Known("Whether tables have row names.", _YES_NO, inert=True),
     "tangle": Known("The file that the block is tangled to.", _YES_NO, inert=True),
     "tangle-mode": Known("The mode of the tangled file.", inert=True),
-    "mkdirp": Known("Whether tangling makes folders.", _YES_NO, inert=True),
+    "mkdirp": Known("Whether tangling creates folders.", _YES_NO, inert=True),
     "comments": Known("Which comments tangling writes.", inert=True),
     "padline": Known("Whether tangling puts empty lines between blocks.", _YES_NO, inert=True),
     "shebang": Known("First line of the tangled file.", inert=True),

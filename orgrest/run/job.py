@@ -215,7 +215,7 @@ class Job:
     def cancel(self) -> None:
         """Mark the current iteration as one that will not be sent, if a script cancelled it."""
         if self.scripts.cancelled:
-            self.decline("canceled by a script")
+            self.decline("cancelled by a script")
 
     def turn(self, context: Context) -> None:
         """Start the next iteration of the current request, with the variables in `context`."""

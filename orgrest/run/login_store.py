@@ -63,7 +63,7 @@ class LoginStore:
         keychain = _keychain()
         if keychain is None:
             install = install_command("keyring")
-            reason = f"no keychain is available (to use the system's, run `{install}`)"
+            reason = f"no keychain is available (to use the system's keychain, run `{install}`)"
             raise OrgrestError(f"{reason}; to store tokens in files instead, set {VARIABLE}=FOLDER")
         return cls(_default_folder(), keychain)
 

@@ -43,8 +43,8 @@ def reproduce(folders: tuple[Path, ...], original: bool, replay: bool, trust: bo
     """Run finds again on the targets of their campaign.
 
     FIND is a folder in a campaign's finds/. If FIND is a campaign's folder, all its finds are run.
-    The exit status is 0 if every bug occurs again, otherwise 1. A target on which not even a
-    one-line program runs is reported as an error.
+    The exit status is 0 if every bug occurs again, otherwise 1. If even a one-line program
+    fails on a target, this is an error.
 
     \b
     scriptschema reproduce campaign/finds/NAME

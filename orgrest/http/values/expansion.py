@@ -317,7 +317,7 @@ class Expansion:
         try:
             text = data.decode(_OF_NODE.get(encoding.lower(), encoding))
         except LookupError:
-            reason = f"unknown encoding {encoding}: write for example <@utf-8 or <@latin1"
+            reason = f"unknown encoding {encoding}; expected, for example, <@utf-8 or <@latin1"
             raise self._error(offset, reason, "unreadable-file") from None
         except UnicodeDecodeError as error:
             reason = f"{short(file.path.text)} is not valid {encoding}: {error}"

@@ -8,7 +8,7 @@ from scriptschema.luau.quoting import string_bytes
 from scriptschema.luau.validation.traversal import Place, Traversal
 
 RULES: Final = {
-    "string": "surrogates in a string must stand for bytes that are not valid UTF-8; string types "
+    "string": "surrogates in a string must represent bytes that are not valid UTF-8; string types "
     "cannot contain zero bytes",
 }
 
@@ -21,7 +21,7 @@ def visit_string(v: Traversal, node: Any, path: Place, *_: int) -> None:
             v.note(
                 path,
                 "string",
-                "surrogates in the string stand for bytes of valid UTF-8 (write the characters "
-                "instead), or do not stand for bytes at all",
+                "surrogates in the string represent bytes of valid UTF-8 (write the characters "
+                "instead), or do not represent bytes at all",
             )
             node.val = decoded

@@ -1320,8 +1320,8 @@ def test_for_an_empty_list_nothing_is_sent_and_that_is_reported(run) -> None:
 @pytest.mark.parametrize(
     ("skip", "sent", "note"),
     [
-        ("/2$/", "13", "canceled by a script for element 2 of the list"),
-        ("/[12]$/", "3", "canceled by a script for 2 elements of the list: 1, 2"),
+        ("/2$/", "13", "cancelled by a script for element 2 of the list"),
+        ("/[12]$/", "3", "cancelled by a script for 2 elements of the list: 1, 2"),
     ],
 )
 def test_a_script_that_cancels_an_element_skips_only_this_element(
@@ -1354,7 +1354,7 @@ def test_a_script_that_cancels_every_element_skips_the_request(run) -> None:
     elements = f"@all = {list(range(30))}\n"
     done = run(elements + "GET HOST/{{$.all[*]}}\n\n{{@request\nexports.$cancel = true;\n}}\n")
     assert (done.sent, done.states) == ([], ["skipped"])
-    assert "canceled by a script for 30 elements of the list: 1, 2, 3, " in done.reasons[0]
+    assert "cancelled by a script for 30 elements of the list: 1, 2, 3, " in done.reasons[0]
     assert done.reasons[0].endswith(", 19, 20, ...")
 
 

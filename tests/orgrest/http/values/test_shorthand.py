@@ -297,7 +297,7 @@ def test_a_file_can_have_an_encoding_by_its_name_in_node(tmp_path: Path, name: s
 @pytest.mark.parametrize("name", ["klingon", "base64"])
 def test_an_unknown_encoding_is_not_blamed_on_the_file(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_bytes(b"YQ==")
-    with pytest.raises(ExpansionError, match=f"unknown encoding {name}: write for example"):
+    with pytest.raises(ExpansionError, match=f"unknown encoding {name}; expected, for example"):
         completed(f"POST http://a/\n\n<@{name} file\n", directory=tmp_path)
 
 

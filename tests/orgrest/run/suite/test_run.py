@@ -117,7 +117,7 @@ class TestOutcomes:
         text = f"< {{%\n{script}\n%}}\nDELETE HOST/echo\n?? status == 204\n"
         done = run("a.http", "--html", "a.html", a_http=text)
         assert (done.status, done.outcomes, paths()) == (0, ["skipped"], [f"GET /{path}"])
-        assert re.search(r"skipped a\.http:5  DELETE http://\S+/echo\n +canceled by", done.err)
+        assert re.search(r"skipped a\.http:5  DELETE http://\S+/echo\n +cancelled by", done.err)
         assert done.report["summary"]["unasserted"] == 0
         page = (folder / "a.html").read_text()
         assert '<span class="status"></span>' in page
@@ -153,7 +153,7 @@ class TestOutcomes:
             ("a.http", "# @disabled\nDELETE {{u}}/x\n", "DELETE {{u}}/x", "it is disabled"),
             ("a.http", "# @loop for x of []\nPUT /x\nHost: h\n", "PUT /x", "no iterations"),
             ("a.http", "@a = []\nGET /{{$.a[*].id}}\n", "GET /{{$.a[*].id}}", "list is empty"),
-            ("a.http", "{{\nexports.$cancel = true\n}}\nGET /x\n", "GET /x", "canceled"),
+            ("a.http", "{{\nexports.$cancel = true\n}}\nGET /x\n", "GET /x", "cancelled"),
             ("a.org", "#+begin_src http :eval no\nPOST /x\n#+end_src\n", "POST /x", ":eval no"),
             ("a.org", "#+begin_src http :noeval\nPOST /x\n#+end_src\n", "POST /x", ":eval no"),
         ],
