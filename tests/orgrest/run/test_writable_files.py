@@ -109,6 +109,18 @@ def test_nothing_is_sent_if_its_response_cannot_be_saved(orgrest: Calls, name: s
     assert orgrest.server.requests == []
 
 
+def test_a_name_that_a_script_sets_is_checked_before_the_response_is_saved(
+    orgrest: Calls,
+) -> None:
+    orgrest.write("a.http", '{{\nexports.name = "x.json";\n}}\nPOST HOST/code\n\n>> {{name}}\n')
+    orgrest.server.requests.clear()
+    done = orgrest("a.http")
+    assert done.exit_code == 1
+    assert "another tool might use" in done.stderr
+    assert len(orgrest.server.requests) == 1
+    assert orgrest.names() == set()
+
+
 def test_nothing_is_sent_for_a_block_that_needs_one_whose_result_cannot_be_saved(
     orgrest: Calls,
 ) -> None:
