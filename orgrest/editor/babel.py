@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.model import Source
 from orgrest.org.placing import element_end, place, place_inline, room_for
 from orgrest.org.results import result_of
 from orgrest.org.text import Edit
@@ -92,15 +93,14 @@ def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -
     body = org.body(target)
     places = [(block.line + 1, 0)] * (call.text.count("\n") + 1)
     if body.text.rstrip("\n") == call.text.rstrip("\n"):
-        places = [*body.places, *places][: len(places)]
+        places = [*(body.places or ()), *places][: len(places)]
+    source = Source(call.text, document.editor.file, places)
     step = id_of(block, document.editor.file, block.start)
     added = _SILENT.difference(document.editor.arguments(block).results)  # by Org
     inserted = tuple(word for word in call.arguments.results if word not in added)
     arguments = classes.evolve(call.arguments, results=inserted)  # `:expect same` is allowed
     document.check_file(block, step, arguments)
-    task = document.reader.task(
-        block, step, arguments, call.text, places, call.values, call.literal, context
-    )
+    task = document.reader.task(block, step, arguments, source, call.values, call.literal, context)
     return classes.evolve(task, line=call.line, arguments=call.arguments)
 
 

@@ -11,7 +11,7 @@ from orgrest.editor.request_files import DIRECTIVE
 from orgrest.http import syntax
 from orgrest.http.parsing.dialects import read
 from orgrest.http.parsing.directives import rule_of
-from orgrest.model import Source, Span
+from orgrest.model import Span
 from orgrest.org.blocks import VERB
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def symbols_of_verb(analysis: Analysis) -> Iterator[Symbol]:
     for block in document.evaluated:
         if block.language != VERB or block.kind not in ("heading", "block"):
             continue
-        parsed = read(Source(document.body(block).text), VERB).requests[0]
+        parsed = read(document.body(block), VERB).requests[0]
         if parsed.problems or block.result is not None:
             continue
         start = document.offset(block.line)

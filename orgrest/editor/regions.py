@@ -325,7 +325,7 @@ def _of_lines(text: str) -> LineMap:
 
 def _line_map(document: org.OrgDocument, block: Block) -> LineMap:
     body = document.body(block)
-    removed = [removed for _, removed in body.places]
+    removed = [removed for _, removed in body.places or ()]
     begin = document.offset(block.first)
     starts = [document.offset(block.first + at) - begin for at in range(len(removed))]
     return LineMap(body.text, line_starts(body.text.split("\n")), starts, removed)

@@ -127,15 +127,3 @@ class Block:
             self.call,
             None if self.result is None else self.result + lines,
         )
-
-
-@classes.frozen
-class Body:
-    """The text of a block to evaluate, without Org's escapes and common indentation.
-
-    For each line, `places` contains the line number in the document, counted from 1, and how many
-    leading characters were removed.
-    """
-
-    text: str
-    places: tuple[tuple[int, int], ...]

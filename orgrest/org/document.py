@@ -13,8 +13,9 @@ import itertools
 import re
 from functools import cached_property
 
+from orgrest.model import Source
 from orgrest.org import syntax, verb
-from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block, Body, Heading
+from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block, Heading
 from orgrest.org.elements import Elements, Landmarks
 from orgrest.org.reader import Section, read
 from orgrest.org.text import blanks, column, unescape
@@ -255,12 +256,12 @@ class OrgDocument(Elements):
                 line_numbers.append(line + 1)
         return line_numbers
 
-    def body(self, block: Block) -> Body:
+    def body(self, block: Block, file: str | None = None) -> Source:
         """Return the text of a block, or the text below a verb heading, as it is evaluated.
 
         Org's escaping commas are removed. The common indentation is removed unless the block has
         the switch ``-i``. The text below a heading includes the blank lines at the end of its
-        section.
+        section. `file` is the name of the document.
         """
         if block.kind == "heading":
             limit = blank = block.region.limit
@@ -270,9 +271,9 @@ class OrgDocument(Elements):
                     blank -= 1
             line_indexes = [*range(block.first, block.last), *range(blank, limit)]
             text = "\n".join(self.lines[line] for line in line_indexes)
-            return Body(text, tuple((line + 1, 0) for line in line_indexes))
+            return Source(text, file, tuple((line + 1, 0) for line in line_indexes))
         if block.kind != "block":
-            return Body(block.inline, ((block.line + 1, self._inline_column(block)),))
+            return Source(block.inline, file, ((block.line + 1, self._inline_column(block)),))
         raw = self.lines[block.first : block.last]
         width = 0
         if "-i" not in block.switches.split():
@@ -287,7 +288,7 @@ class OrgDocument(Elements):
             text = unescape(text)
             lines.append(text)
             places.append((number, len(line) - len(text)))
-        return Body("\n".join(lines), tuple(places) or ((block.first + 1, 0),))
+        return Source("\n".join(lines), file, tuple(places) or ((block.first + 1, 0),))
 
     def _inline_column(self, block: Block) -> int:
         return self.text.find(block.inline, block.start) - self.offset(block.line)

@@ -41,10 +41,8 @@ _NOT_REPLACED = frozenset({"silent", "none", "append", "prepend"})
 class BlockReader:
     """Reads the blocks of the document in a `DocumentEditor`."""
 
-    def __init__(self, editor: DocumentEditor, file: str) -> None:
-        """Create a reader for the document in `editor`. `file` is its name in messages."""
+    def __init__(self, editor: DocumentEditor) -> None:
         self._editor = editor
-        self._file = file
         self._noweb: Noweb | None = None
         self._verb: VerbTree | None = None
 
@@ -52,7 +50,7 @@ class BlockReader:
     def verb(self) -> VerbTree:
         """The verb requests in the current version of the document."""
         if self._verb is None or self._verb.document is not self._editor.document:
-            self._verb = VerbTree(self._editor.document, self._file)
+            self._verb = VerbTree(self._editor.document, self._editor.file)
         return self._verb
 
     def read(
@@ -71,23 +69,22 @@ class BlockReader:
         """
         target = header.target_of(self._editor.document, block)
         values, literal, shown = _variables(arguments, variables or {}, context, resolve)
-        body = self._editor.document.body(target)
-        text, places = body.text, list(body.places)
+        body = self._editor.document.body(target, self._editor.file)
         if arguments.inserts_noweb:
-            text, places = self._current_noweb().expand(text, places, resolve)
-        digest = _digest(arguments, text, shown) if arguments.flag("cache") else None
-        return self.task(block, step, arguments, text, places, values, literal, context, digest)
+            body = self._current_noweb().expand(body, resolve)
+        digest = _digest(arguments, body.text, shown) if arguments.flag("cache") else None
+        return self.task(block, step, arguments, body, values, literal, context, digest)
 
     def title(self, block: Block, document: OrgDocument) -> str:
         """Return the method and URL of a block's first request, as written in `document`."""
         target = header.target_of(document, block)
-        requests = read(Source(document.body(target).text), target.language).requests
+        requests = read(document.body(target), target.language).requests
         return requests[0].title if requests else ""
 
     def _current_noweb(self) -> Noweb:
-        if self._noweb is None or not self._noweb.is_of(self._editor):
-            editor = self._editor
-            self._noweb = Noweb(editor.document, editor.inherited, self._file)
+        editor = self._editor
+        if self._noweb is None or self._noweb.document is not editor.document:
+            self._noweb = Noweb(editor.document, editor.inherited, editor.file)
         return self._noweb
 
     def task(
@@ -95,8 +92,7 @@ class BlockReader:
         block: Block,
         step: StepId,
         arguments: Arguments,
-        text: str,
-        places: list[tuple[int, int]],
+        body: Source,
         values: Mapping[str, str],
         literal: Mapping[str, str],
         context: Context,
@@ -104,23 +100,21 @@ class BlockReader:
     ) -> Task:
         """Return the task for the requests in a block's body.
 
-        `text` is the body, and `places` contains the position of each line (see `Body`). `values`
-        and `literal` are passed to `Context.block`. `digest` is the block's hash. Raises
+        `values` and `literal` are passed to `Context.block`. `digest` is the block's hash. Raises
         OrgrestError if the block is invalid.
         """
         if "prologue" in arguments or "epilogue" in arguments:
-            text, places = _with_prologue_and_epilogue(arguments, text, places, (block.line + 1, 0))
-        source = Source(text, file=self._file, places=places)
+            body = _with_prologue_and_epilogue(arguments, body, (block.line + 1, 0))
         target = header.target_of(self._editor.document, block)
         language = target.language
-        document = read(source, language, arguments.variables, self._editor.document.text)
+        document = read(body, language, arguments.variables, self._editor.document.text)
         parsed, notes = _requests(document, arguments)
         if language == VERB:
             selected_part(arguments)  # an error must be found before anything is sent
             parsed = tuple(self.verb.complete(request, target) for request in parsed)
             literal = self.verb.variables(target, context) | dict(literal)
         if "expect" in arguments:  # an error must be found before anything is sent
-            expected_status(arguments, self._file, block.line + 1)
+            expected_status(arguments, self._editor.file, block.line + 1)
             if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
                 raise EvaluationError(
                     ":expect same requires a result that replaces the previous one (:results "
@@ -168,9 +162,10 @@ def _variables(
 
 
 def _with_prologue_and_epilogue(
-    arguments: Arguments, text: str, places: list[tuple[int, int]], first: tuple[int, int]
-) -> tuple[str, list[tuple[int, int]]]:
+    arguments: Arguments, body: Source, first: tuple[int, int]
+) -> Source:
     """Add the prologue and epilogue, whose lines get the position `first`."""
+    text, places = body.text, list(body.places or ())
     prologue = arguments.get("prologue")
     if prologue:
         lines = [
@@ -184,7 +179,7 @@ def _with_prologue_and_epilogue(
     if epilogue:
         text = f"{text}\n{epilogue}"
         places = places + [first] * (epilogue.count("\n") + 1)
-    return text, places
+    return Source(text, body.file, places)
 
 
 def _requests(

@@ -38,18 +38,16 @@ class FileResults:
         self,
         editor: DocumentEditor,
         folder: Path,
-        file: str,
         languages: Container[str],
         allow_write: Sequence[Path] = (),
     ) -> None:
-        """Create file results for the document `file` in `folder`, which `editor` edits.
+        """Create file results for the document in `folder` that `editor` edits.
 
         `languages` contains the languages of request blocks. All files below the folders in
         `allow_write` may be written.
         """
         self._editor = editor
         self._folder = folder
-        self._file = file
         self._languages = languages
         self._allow_write = allow_write
         self._numbered: OrgDocument | None = None
@@ -101,7 +99,7 @@ class FileResults:
             raise EvaluationError(f"{name}: {error}") from error
         if _writes(arguments):
             is_linked = self._is_linked(block, target)
-            document = self._folder.resolve() / PurePosixPath(self._file).name
+            document = self._folder.resolve() / PurePosixPath(self._editor.file).name
             writable_files.check(target, name, document, self._allow_write, linked=is_linked)
         return target
 
@@ -114,7 +112,7 @@ class FileResults:
         return any((self._folder / linked(match[0])).resolve() == target for match in links)
 
     def _default_path(self, block: Block, number: int, folder: Path, suffix: str) -> Path:
-        start = writable_files.own_name(self._file)
+        start = writable_files.own_name(self._editor.file)
         block_name = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
         end = (f"-{number + 1}" if number else "") + suffix
         path = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from orgrest.model import Source
 from orgrest.org import arguments as header
 from orgrest.org.argument_syntax import ValueReference
 from orgrest.org.arguments import Arguments
@@ -14,14 +15,13 @@ from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from orgrest.org.argument_syntax import Value
     from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.data import Data
     from orgrest.org.document import OrgDocument
-    from orgrest.run.documents.document_editor import DocumentEditor
 
 MAX_SIZE = 4 * 2**20
 """The maximum number of characters that references may add to a block."""
@@ -35,45 +35,31 @@ class Noweb:
 
     def __init__(self, document: OrgDocument, inherited: Inherited, file: str = "") -> None:
         """Prepare to expand references in `document`, which is called `file` in messages."""
-        self._document = document
+        self.document = document
         self._inherited = inherited
         self._file = file
         self._grown = 0
         self._texts: dict[str, str] = {}
         self._refs: dict[str, list[Block]] | None = None
 
-    def is_of(self, editor: DocumentEditor) -> bool:
-        """Return whether this object was created for the editor's current document."""
-        return self._document is editor.document
+    def expand(self, body: Source, resolve: Callable[[Value, Arguments], Data]) -> Source:
+        """Return `body` with its references replaced by blocks.
 
-    def expand(
-        self,
-        text: str,
-        places: Sequence[tuple[int, int]],
-        resolve: Callable[[Value, Arguments], Data],
-    ) -> tuple[str, list[tuple[int, int]]]:
-        """Return `text` with its references replaced by blocks, and the positions of its lines.
-
-        `places` contains the positions of the old lines (see `Body`). An inserted line gets the
-        position of its reference, and repeats the text before the reference. `resolve` returns the
-        value of a call such as ``<<name(a=1)>>``.
+        An inserted line gets the position of its reference, and repeats the text before the
+        reference. `resolve` returns the value of a call such as ``<<name(a=1)>>``.
 
         Raises EvaluationError if a block does not exist, if references are circular, or if the text
         becomes too long.
         """
         self._grown = 0
-        return self._expand(text, places, [], resolve)
+        return self._expand(body, [], resolve)
 
     def _expand(
-        self,
-        text: str,
-        places: Sequence[tuple[int, int]],
-        within: list[str],
-        resolve: Callable[[Value, Arguments], Data],
-    ) -> tuple[str, list[tuple[int, int]]]:
+        self, body: Source, within: list[str], resolve: Callable[[Value, Arguments], Data]
+    ) -> Source:
         lines: list[str] = []
         where: list[tuple[int, int]] = []
-        for line, place in zip(text.split("\n"), places, strict=True):
+        for line, place in zip(body.text.split("\n"), body.places or (), strict=True):
             at = 0
             new = [""]
             for match in REFERENCE.finditer(line):
@@ -88,7 +74,7 @@ class Noweb:
             new[-1] += line[at:]
             lines += new
             where += [place] * len(new)
-        return "\n".join(lines), where
+        return Source("\n".join(lines), body.file, where)
 
     def _grow(self, length: int, line: int) -> None:
         self._grown += length
@@ -123,21 +109,20 @@ class Noweb:
             raise EvaluationError(
                 f"<<{name}>>: no source block with this name", file=self._file, line=line
             )
-        texts: list[str] = []
-        for block in blocks:
-            body = self._document.body(block)
-            texts.append(self._expand(body.text, body.places, [*within, name], resolve)[0])
-        return self._texts.setdefault(name, "\n".join(texts))
+        inner = (
+            self._expand(self.document.body(block), [*within, name], resolve) for block in blocks
+        )
+        return self._texts.setdefault(name, "\n".join(body.text for body in inner))
 
     def blocks(self, name: str) -> list[Block]:
         """Return the blocks that ``<<name>>`` refers to."""
-        named = self._document.block_named(name)
+        named = self.document.block_named(name)
         return [named] if named is not None else self._with_noweb_ref(name)
 
     def _with_noweb_ref(self, name: str) -> list[Block]:
         if self._refs is None:
             self._refs = {}
-            for block in self._document.blocks:
+            for block in self.document.blocks:
                 if block.kind == "block":
                     with contextlib.suppress(ArgumentError):
                         ref = header.of_block(block, self._inherited).get("noweb-ref")

@@ -64,14 +64,13 @@ class OrgFile:
         The other parameters are objects that belong to the run.
         """
         self.editor = DocumentEditor(text, file, services.write)
-        self._file = file
         self._settings = settings
         self._ask = services.ask
         self._planned = self.editor.document  # the blocks of steps belong to this version
         self._confirmed: set[StepId] = set()  # steps that the user allowed
         self._context = context
         self._results = results
-        self.reader = BlockReader(self.editor, file)
+        self.reader = BlockReader(self.editor)
         context.names = _Stores(self.reader, self.editor)
         self._languages = languages_of(self.editor.document, settings)
 
@@ -86,7 +85,7 @@ class OrgFile:
         Raises EvaluationError if the settings specify a name or line that does not exist.
         """
         editor = self.editor
-        plan = plan_of(editor.document, editor.inherited, self._settings, self._file)
+        plan = plan_of(editor.document, editor.inherited, self._settings, editor.file)
         editor.follow(step.source for step in plan.steps)
         return plan
 
@@ -145,7 +144,7 @@ class OrgFile:
             self.results.check(block, arguments)
 
     def _failed(self, step: StepId, block: Block, error: Exception) -> Outcome:
-        outcome = failed(block.line + 1, block.name, error, self._file)
+        outcome = failed(block.line + 1, block.name, error, self.editor.file)
         title = self.reader.title(block, self.editor.document)
         outcome = classes.evolve(outcome, title=title)
         self._results.keep(step, outcome)
@@ -192,7 +191,7 @@ class OrgFile:
             return self._unsent(block, f":eval {evaluation}")
         if evaluation != "query" or self._settings.dry_run or step in self._confirmed:
             return None
-        where = f"{self._file}:{line}"
+        where = f"{self.editor.file}:{line}"
         name = f" {block.name}" if block.name else ""
         if self._ask is None:
             reason = ":eval query requires a terminal"
@@ -205,5 +204,5 @@ class OrgFile:
 
     def _unsent(self, block: Block, reason: str, state: str = "skipped") -> Outcome:
         code = "disabled" if state == "skipped" else ""
-        error = EvaluationError(reason, file=self._file, line=block.line + 1, code=code)
+        error = EvaluationError(reason, file=self.editor.file, line=block.line + 1, code=code)
         return Outcome(block.line + 1, block.name, state, reason=error)

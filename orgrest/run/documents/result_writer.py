@@ -65,7 +65,7 @@ class ResultWriter:
         from orgrest.run.documents.file_results import FileResults
 
         folder, allowed = self._settings.inputs.directory, self._settings.allow_write
-        return FileResults(self._editor, folder, self._editor.file, self._languages, allowed)
+        return FileResults(self._editor, folder, self._languages, allowed)
 
     def check(self, block: Block, arguments: Arguments) -> None:
         """Raise OrgrestError if a block with `:results file` names a file it may not write."""

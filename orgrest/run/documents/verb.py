@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from orgrest import classes
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Directive, Template
-from orgrest.model import Source
 from orgrest.org.blocks import VERB
 from orgrest.org.verb import is_file_tag
 from orgrest.run.outcomes import EvaluationError
@@ -118,8 +117,7 @@ class VerbTree:
         """Return the request of a block as written, without its parents' requests."""
         parsed = self._parsed.get(block)
         if parsed is None:
-            body = self.document.body(block)
-            source = Source(body.text, file=self._file, places=body.places)
+            source = self.document.body(block, self._file)
             parsed = self._parsed[block] = read(source, VERB).requests[0]
         return parsed
 

@@ -482,7 +482,7 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
     path.write_text(text)
     theirs = emacs(tmp_path, HASH, path).split()
     draft, scope = DocumentEditor(text, "hash.org"), Context(Inputs(directory=tmp_path))
-    reader = BlockReader(draft, "hash.org")
+    reader = BlockReader(draft)
     resolve = References(draft, RequestResults(Answers()), "", complete=False).resolve
     for block, theirs_now in zip(draft.document.blocks, theirs, strict=True):
         arguments = draft.arguments(block)

@@ -61,7 +61,8 @@ def everything(document: org.OrgDocument) -> object:
 
     def of_block(block: Block) -> list[object]:
         fields = {**vars(block), "region": vars(block.region), "heading": None}
-        return [fields, of_heading(block.heading), document.body(block)]
+        body = document.body(block)
+        return [fields, of_heading(block.heading), body.text, body.places]
 
     return [
         document.lines,
