@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.values.context import Context
+    from orgrest.http.values.context import Context, Kept
     from orgrest.http.values.sources import Found
 
 
@@ -169,7 +169,7 @@ _TOKENS = compiled(
 
 
 class Variables(Protocol):
-    """The interface through which an expression looks up the variables of a request."""
+    """The interface of `values.Values`, for the modules that `values` imports."""
 
     context: Context
     parsed: ParsedRequest
@@ -186,7 +186,10 @@ class Variables(Protocol):
         """Return a template's text with its variables replaced."""
 
     def find(self, name: str, view: int | None = None) -> Found | None:
-        """Return the source that provides a variable's value, or None."""
+        """Return the source that provides a variable's value, or None. Raises `OrgrestError`."""
+
+    def is_defined(self, name: str) -> bool:
+        """Return whether a variable is defined."""
 
     def is_itself(self, name: str, view: int | None) -> bool:
         """Return whether `name` is used in its own definition.
@@ -196,6 +199,12 @@ class Variables(Protocol):
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
+
+    def compute_apart(self, source: Found, name: str, offset: int) -> Kept | None:
+        """Compute the value of a source without the values that are known so far.
+
+        Returns None if another request provides a part of the value later.
+        """
 
     def logged(self, compute: Callable[[], str | None]) -> str | None:
         """Return the result of `compute()` and log it.

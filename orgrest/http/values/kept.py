@@ -12,7 +12,7 @@ that has no value yet. Such a definition is expanded at each use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from orgrest.http.syntax import Definition
 from orgrest.http.values import sources
@@ -22,36 +22,13 @@ from orgrest.http.values.sources import AuthToken, Computed, Given, JavaScript, 
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.values.context import Context
+    from orgrest.http.values.expressions import Variables
     from orgrest.http.values.sources import Found
-    from orgrest.model import ExpansionError, Source
+    from orgrest.model import Source
 
 _CHANGING = frozenset({"an iteration", "run"})  # origins
 _MAX_DEPTH = 20  # of nested definitions
 _MAX_SIZE = 64 * 2**20  # of all kept values, in characters
-
-
-class Variables(Protocol):
-    """The interface through which this module looks up and computes the variables of a request."""
-
-    context: Context
-    parsed: ParsedRequest
-
-    def find(self, name: str, view: int | None = None) -> Found | None:
-        """Return the source that provides a variable's value, or None. Raises `OrgrestError`."""
-
-    def is_defined(self, name: str) -> bool:
-        """Return whether a variable is defined."""
-
-    def compute_apart(self, source: Found, name: str, offset: int) -> Kept | None:
-        """Compute the value of a source without the values that are known so far.
-
-        Returns None if another request provides a part of the value later.
-        """
-
-    def error(self, offset: int, reason: str, code: str) -> ExpansionError:
-        """Return an error at an offset in the source."""
 
 
 def at_use(
