@@ -164,13 +164,8 @@ class RequestNames:
         del name, using
         return ()
 
-    def imported_value(self, name: str) -> str | None:
-        """Return the unexpanded value of a variable that an imported file defines, or None."""
-        del name
-        return None
-
     def imported_definition(self, name: str) -> tuple[Source, Definition] | None:
-        """Return the source and the definition that `imported_value` uses for a name, or None."""
+        """Return the definition of a variable that an imported file defines, with its source."""
         del name
         return None
 

@@ -330,9 +330,10 @@ def set_by(code: str) -> frozenset[str]:
 def _imported(use: Use) -> Found | None:
     if use.parsed.definition(use.name) is not None:  # the name is used in its definition
         return None
-    value = use.context.names.imported_value(use.name)
-    definition = use.context.names.imported_definition(use.name)
-    return None if value is None else Given(value, "an imported file", definition=definition)
+    found = use.context.names.imported_definition(use.name)
+    if found is None:
+        return None
+    return Given(found[1].value.text, "an imported file", definition=found)
 
 
 def _global_variable(use: Use) -> Found | None:

@@ -277,13 +277,8 @@ class Imports(RequestNames):
         if request is not None:
             yield self.id_of(request)
 
-    def imported_value(self, name: str) -> str | None:
-        """Return a variable's value as defined in the document or an imported file, or None."""
-        definition = self._variables.get(name)
-        return None if definition is None else definition[1].value.text
-
     def imported_definition(self, name: str) -> tuple[Source, Definition] | None:
-        """Return the source and the definition that `imported_value` uses for a name, or None."""
+        """Return a variable's definition in the document or an imported file, with its source."""
         found = self._variables.get(name)
         return None if found is None else (found[0].document.source, found[1])
 

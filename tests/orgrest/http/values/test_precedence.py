@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orgrest.http.parsing.dialects import read
+from orgrest.http.syntax import Definition
 from orgrest.http.values import Context, Helpers, Inputs, RequestNames, Values
 from orgrest.http.values.context import Captured
 from orgrest.http.values.global_variables import GlobalVariables
@@ -44,8 +45,12 @@ class _Names(RequestNames):
     def __init__(self, name: str, given: dict[str, str]) -> None:
         self._name, self._given = name, given
 
-    def imported_value(self, name: str) -> str | None:
-        return self._given.get("import") if name == self._name else None
+    def imported_definition(self, name: str) -> tuple[Source, Definition] | None:
+        if name != self._name or "import" not in self._given:
+            return None
+        document = read(Source(f"@{name} = {self._given['import']}\n"))
+        (definition,) = (item for item in document.items if isinstance(item, Definition))
+        return document.source, definition
 
     def requests_named(self, name: str, using: ParsedRequest) -> tuple[Hashable, ...]:
         del using
