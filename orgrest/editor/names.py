@@ -31,7 +31,7 @@ from orgrest.http.values.references import (
     is_computed,
     is_expression,
     names_of,
-    references,
+    references_in,
     root_of,
     used_in,
 )
@@ -412,7 +412,7 @@ class Names:
                 if is_script:
                     at = used_in(text, names)
                 else:
-                    given = references(text, 0, len(text), (), lambda _: False, restclient=False)
+                    given = references_in(text)
                     at = next((each.at for each in given if word.search(each.name)), None)
                 if at is not None:
                     number = text.count("\n", 0, at) + 1

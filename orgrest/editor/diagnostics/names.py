@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from orgrest import classes
 from orgrest.editor.diagnostics.model import Diagnostic, extent
 from orgrest.editor.request_files import referred
-from orgrest.http.values.references import references
+from orgrest.http.values.references import references_in
 from orgrest.run.documents.request_file import namesakes, same_name
 
 if TYPE_CHECKING:
@@ -146,8 +146,7 @@ def _needs(request: ParsedRequest, named: Collection[str]) -> Iterator[tuple[str
     if request.body is not None:
         templates.append(request.body.template)
     for template in templates:
-        stop = len(template.text)
-        for reference in references(template.text, 0, stop, (), bool, restclient=False):
+        for reference in references_in(template.text):
             needed = referred(reference.name, named)
             if needed is not None:
                 yield needed, template.offset(reference.at)

@@ -14,7 +14,7 @@ from orgrest.http.responses import body_text, text_of
 from orgrest.http.syntax import Definition
 from orgrest.http.values import sources
 from orgrest.http.values.global_variables import text_of as json_text
-from orgrest.http.values.references import UNKNOWN, is_computed, names_in, names_of, references
+from orgrest.http.values.references import UNKNOWN, is_computed, names_in, names_of, references_in
 from orgrest.http.values.sources import Computed, Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
 from orgrest.structured import json_or
@@ -159,17 +159,12 @@ class Expressions:
             return parsed_or(text), parsed_or(text)
         if isinstance(source, Definition):
             whole = source.value.text
-            all_references = list(references(whole, 0, len(whole), (), bool, restclient=False))
-            alone = len(all_references) == 1 and (
-                all_references[0].start,
-                all_references[0].end,
-            ) == (0, len(whole))
-            if not alone or all_references[0].literal is not None:
+            first = next(references_in(whole), None)
+            if first is None or (first.start, first.end) != (0, len(whole)):
                 return text, text
-            name = all_references[0].name
-            if name.startswith(_TEXTS):
+            if first.name.startswith(_TEXTS):
                 return text, text
-            return self._as_javascript(name, text, source.span.start)
+            return self._as_javascript(first.name, text, source.span.start)
         if isinstance(source, JavaScript):
             result = self._made.get(text, text)
             return result, result
@@ -242,8 +237,7 @@ def placeholders_for(values: Variables, offset: int) -> dict[str, dict[str, Any]
                 continue
             if isinstance(source, Definition):
                 text = source.value.text
-                found = references(text, 0, len(text), (), bool, restclient=False)
-                names = [reference.name for reference in found if reference.literal is None]
+                names = [reference.name for reference in references_in(text)]
                 if names and not any(one == name or _is_special(one) for one in names):
                     placeholders[name] = {"text": text, "opens": True}
                     waiting += names

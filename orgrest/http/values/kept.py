@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from orgrest.http.syntax import Definition
 from orgrest.http.values import sources
 from orgrest.http.values.context import Kept
-from orgrest.http.values.references import names_of, references
+from orgrest.http.values.references import names_of, references_in
 from orgrest.http.values.sources import AuthToken, Computed, Given, JavaScript, Literal, Scripted
 from orgrest.model import OrgrestError
 
@@ -131,8 +131,7 @@ class _Dependencies:
             self._known[key] = False
             self._known[key] = depth < _MAX_DEPTH and all(
                 self._name_lasts(reference.name, view, depth + 1)
-                for reference in references(text, 0, len(text), (), bool, restclient=False)
-                if reference.literal is None
+                for reference in references_in(text)
             )
         return self._known[key]
 

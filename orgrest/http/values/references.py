@@ -107,6 +107,12 @@ def references(
             at += len(name)
 
 
+def references_in(text: str) -> Iterator[VariableReference]:
+    """Yield the references `{{name}}` in a text of a request file."""
+    found = references(text, 0, len(text), (), bool, restclient=False)
+    return (reference for reference in found if reference.literal is None)
+
+
 def defined_at(
     text: str, start: int, stop: int, lengths: Iterable[int], defined: Callable[[str], bool]
 ) -> str | None:
