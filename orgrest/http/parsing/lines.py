@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from orgrest import classes
 from orgrest.http.parsing.grammar import ASSERTION, HURL_STATUS, MISMARKED
 from orgrest.http.syntax import LineState, Template
-from orgrest.model import Span
+from orgrest.model import Notice, RequestSyntaxError, Span
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
 
     from orgrest.http.syntax import Assertion
+    from orgrest.model import OrgrestError, Source
 
 BLANKS = " \t\r"
 
@@ -99,6 +100,41 @@ class Lines:
             pieces.append((text, start))
         self.unclosed = True
         return None
+
+
+class RequestLines:
+    """A request that is being parsed: its lines, and what was found in them.
+
+    `indent` is the number of leading blanks that are not part of the lines.
+    """
+
+    def __init__(self, source: Source, lines: Lines, indent: int = 0) -> None:
+        self.source = source
+        self.lines = lines
+        self.indent = indent
+        self.problems: list[OrgrestError] = []
+        self.notices: list[Notice] = []
+        self.assertions: list[Assertion] = []
+
+    def problem(self, offset: int, reason: str, code: str) -> None:
+        """Record an error, which prevents the request from being sent."""
+        self.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
+
+    def notice(self, offset: int, reason: str, code: str) -> None:
+        """Record a warning."""
+        self.notices.append(Notice.at(self.source, offset, reason, code))
+
+    def take_assertion(self, text: str, start: int, end: int, hint: str = "") -> bool:
+        """Record the assertion in a line, or its error. Return whether there is an assertion.
+
+        For the parameters, see `assertion_in`. `hint` is appended to the error.
+        """
+        assertion = assertion_in(text, start, end)
+        if isinstance(assertion, str):
+            self.problem(start, assertion + hint, "bad-assertion")
+        elif assertion is not None:
+            self.assertions.append(assertion)
+        return assertion is not None
 
 
 def one_line(text: str, offset: int) -> Template:

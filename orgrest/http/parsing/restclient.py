@@ -41,7 +41,7 @@ from __future__ import annotations
 import re
 
 from orgrest import classes
-from orgrest.http.parsing.bodies import BodyReader
+from orgrest.http.parsing.bodies import read_body
 from orgrest.http.parsing.grammar import (
     DEFINITION,
     FOREIGN,
@@ -54,9 +54,16 @@ from orgrest.http.parsing.grammar import (
     VERSION,
     is_request_line,
 )
-from orgrest.http.parsing.lines import Line, Lines, assertion_in, is_assertion, one_line, target_of
+from orgrest.http.parsing.lines import (
+    Line,
+    Lines,
+    RequestLines,
+    assertion_in,
+    is_assertion,
+    one_line,
+    target_of,
+)
 from orgrest.http.syntax import (
-    Assertion,
     Body,
     Comment,
     Definition,
@@ -229,43 +236,38 @@ class _DocumentReader:
         self.items.append(definition)
 
 
-class _RequestReader:
+class _RequestReader(RequestLines):
     def __init__(self, source: Source, lines: Lines, first: re.Match[str]) -> None:
-        self.source = source
-        self._lines = lines
-        self._first = first
         line = lines.next
-        self._indent = line.indent
+        super().__init__(source, lines, line.indent)
+        self._first = first
         self._start = line.start + line.indent
         self._end = line.end
         self._url = [(first[2], self._start + first.start(2))]
         self._headers: list[HeaderLine | HeaderVariable] = []
         self._captures: list[Capture] = []
         self._body: Body | None = None
-        self._problems: list[OrgrestError] = []
-        self._notices: list[Notice] = []
-        self._assertions: list[Assertion] = []
 
     def read(self, name: str | None, known: Definitions) -> ParsedRequest:
-        self._lines.at += 1
-        while self._lines.left:
-            self._lines.state = self._in_head()
-            line = self._lines.next
+        self.lines.at += 1
+        while self.lines.left:
+            self.lines.state = self._in_head()
+            line = self.lines.next
             text = line.text.lstrip(" \t")
             if text.startswith("#"):
                 if self._skip_comments():
                     continue
                 break
             if not text:
-                self._lines.at += 1
+                self.lines.at += 1
                 self._read_body()
                 break
             if not self._header(line, text):
                 break
             self._end = line.end
-            self._lines.at += 1
+            self.lines.at += 1
         else:
-            self._lines.state = self._in_head()
+            self.lines.state = self._in_head()
         target, version = target_of(self._url, VERSION)
         return ParsedRequest(
             method=self._first[1],
@@ -275,10 +277,10 @@ class _RequestReader:
             captures=tuple(self._captures),
             body=self._body,
             name=name,
-            problems=tuple(self._problems),
-            notices=(*version_notices(self.source, version, self._start), *self._notices),
+            problems=tuple(self.problems),
+            notices=(*version_notices(self.source, version, self._start), *self.notices),
             source=self.source,
-            assertions=tuple(self._assertions),
+            assertions=tuple(self.assertions),
             span=Span(self._start, max(self._end, self._body.span.end if self._body else 0)),
             method_span=Span(self._start, self._start + len(self._first[1])),
             known=known,
@@ -287,12 +289,9 @@ class _RequestReader:
     def _header(self, line: Line, text: str) -> bool:
         """Parse a line below the request line, and return False if the body has begun."""
         start = line.start + line.indent
-        assertion = assertion_in(text, start, line.end)
-        if isinstance(assertion, str):
-            self._problem(start, assertion, "bad-assertion")
-        elif assertion is not None:
-            self._assertions.append(assertion)
-        elif text[0] in "?&" and not self._headers and not self._captures:
+        if self.take_assertion(text, start, line.end):
+            return True
+        if text[0] in "?&" and not self._headers and not self._captures:
             self._url.append((text, start))
         elif hook := HOOK.fullmatch(text):
             self._hook(hook, start)
@@ -308,33 +307,26 @@ class _RequestReader:
             )
         elif text[0] in "{[<":
             reason = "this line starts the body: insert an empty line before it"
-            self._notices.append(Notice.at(self.source, start, reason, "no-empty-line"))
+            self.notice(start, reason, "no-empty-line")
             self._read_body()
             return False
         else:
-            self._problem(start, *_header_error(text))
+            self.problem(start, *_header_error(text))
         return True
 
     def _in_head(self) -> LineState:
-        return _HEAD if self._headers or self._captures or self._problems else _URL
+        return _HEAD if self._headers or self._captures or self.problems else _URL
 
     def _read_body(self) -> None:
-        self._lines.state = LineState("body", indent=self._indent)
-        reader = BodyReader(
-            *(self.source, self._lines, self._indent),
-            *(self._problems, self._notices, self._assertions),
-        )
-        self._body = reader.read()
-        self._end = max(self._end, *(assertion.span.end for assertion in self._assertions), 0)
-
-    def _problem(self, offset: int, reason: str, code: str) -> None:
-        self._problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
+        self.lines.state = LineState("body", indent=self.indent)
+        self._body = read_body(self)
+        self._end = max(self._end, *(assertion.span.end for assertion in self.assertions), 0)
 
     def _skip_comments(self) -> bool:
         """Skip comments if the request continues below them, and return whether it does."""
         below = None
-        for at in range(self._lines.at, len(self._lines.all)):
-            text = self._lines.all[at].text.lstrip(" \t")
+        for at in range(self.lines.at, len(self.lines.all)):
+            text = self.lines.all[at].text.lstrip(" \t")
             if text.startswith("###") or (text.startswith("#") and below is not None):
                 return False
             if text.startswith("#"):
@@ -343,11 +335,11 @@ class _RequestReader:
             if text:
                 if is_assertion(text) or any(p.fullmatch(text) for p in (REQUEST, DEFINITION)):
                     return False
-                self._refuse_assertions(self._lines.all[self._lines.at : below])
-                self._lines.at = below
+                self._refuse_assertions(self.lines.all[self.lines.at : below])
+                self.lines.at = below
                 return True
-        first = self._lines.next.text.lstrip(" \t")
-        self._lines.state = LineState(head_after=below is None and first != "#")
+        first = self.lines.next.text.lstrip(" \t")
+        self.lines.state = LineState(head_after=below is None and first != "#")
         return False
 
     def _refuse_assertions(self, lines: list[Line]) -> None:
@@ -356,7 +348,7 @@ class _RequestReader:
                 reason = (
                     "assertions must follow the whole request: in Emacs, this line ends the request"
                 )
-                self._problem(line.start + line.indent, reason, "bad-assertion")
+                self.problem(line.start + line.indent, reason, "bad-assertion")
 
     def _hook(self, hook: re.Match[str], start: int) -> None:
         if hook[1] == "jq-set-var" and (match := SET_VAR.fullmatch(hook[2] or "")):
@@ -365,16 +357,16 @@ class _RequestReader:
             self._captures.append(Capture(match[1], match[2], self.source, span))
         elif hook[1] == "jq-set-var":
             reason = "captures must be written as -> jq-set-var :name EXPRESSION"
-            self._problem(start, reason, "bad-hook")
+            self.problem(start, reason, "bad-hook")
         elif hook[1] == "run-hook":
             reason = "Emacs Lisp is not run: to set a variable, use -> jq-set-var :name EXPRESSION"
-            self._problem(start, reason, "lisp")
-            lines = self._lines
+            self.problem(start, reason, "lisp")
+            lines = self.lines
             while lines.at + 1 < len(lines.all) and lines.all[lines.at + 1].indent:
                 lines.at += 1
         else:
             reason = f"unknown hook {hook[1]}: only jq-set-var is supported"
-            self._problem(start, reason, "bad-hook")
+            self.problem(start, reason, "bad-hook")
 
 
 def _header_error(text: str) -> tuple[str, str]:

@@ -7,17 +7,9 @@ from __future__ import annotations
 
 import re
 
-from orgrest.http.parsing.lines import Line, Lines, assertion_in, joined, one_line
-from orgrest.http.syntax import (
-    Assertion,
-    Body,
-    Definitions,
-    Document,
-    HeaderLine,
-    ParsedRequest,
-    Template,
-)
-from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
+from orgrest.http.parsing.lines import Line, Lines, RequestLines, joined, one_line
+from orgrest.http.syntax import Body, Definitions, Document, HeaderLine, ParsedRequest, Template
+from orgrest.model import Source, Span
 from orgrest.regular import compiled
 
 _METHODS = "GET|POST|DELETE|PUT|OPTIONS|HEAD|PATCH|TRACE|CONNECT|QUERY|TEMPLATE"
@@ -30,18 +22,12 @@ _FENCE = compiled(r"[ \t]*#\+(?:begin|end)_src", re.IGNORECASE)
 
 def parse(source: Source) -> Document:
     """Parse `source` as a single request. Never raises: errors are in the request's `problems`."""
-    return Document(source, (_Reader(source).request(),), (), ())
+    return Document(source, (_Reader(source, Lines(source.text)).request(),), (), ())
 
 
-class _Reader:
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._lines = Lines(source.text)
-        self._problems: list[OrgrestError] = []
-        self._assertions: list[Assertion] = []
-
+class _Reader(RequestLines):
     def request(self) -> ParsedRequest:
-        lines = self._lines
+        lines = self.lines
         while lines.left and lines.next.text.lstrip(" \t")[:1] in ("", "#", ":"):
             lines.at += 1
         start = Span(0, 0)
@@ -57,7 +43,7 @@ class _Reader:
                 "expected a verb request, which starts with a method (get, post ...) or "
                 "template; to write a comment, start the line with #"
             )
-            self._problem(start.start, reason, "no-request")
+            self.problem(start.start, reason, "no-request")
         headers = self._headers() if match is not None else ()
         body = self._body() if match is not None else None
         method = match[1].upper() if match is not None else ""
@@ -69,20 +55,20 @@ class _Reader:
             captures=(),
             body=body,
             name=None,
-            problems=tuple(self._problems),
+            problems=tuple(self.problems),
             notices=(),
-            assertions=tuple(self._assertions),
-            source=self._source,
+            assertions=tuple(self.assertions),
+            source=self.source,
             span=Span(start.start, body.span.end if body else start.end),
             method_span=Span(start.start, start.start + len(method)),
             known=Definitions(),
-            region=Span(0, len(self._source.text)),
+            region=Span(0, len(self.source.text)),
             above=(),
         )
 
     def _target(self, text: str, start: int) -> Template:
         """Read the URL. A backslash at the end of a line continues it on the next line."""
-        lines = self._lines
+        lines = self.lines
         lines.at += 1
         pieces: list[tuple[str, int]] = []
         while True:
@@ -91,7 +77,7 @@ class _Reader:
             if not continues:
                 return joined(pieces, "")
             if not lines.left or not lines.next.text:
-                self._problem(
+                self.problem(
                     start, "nothing follows the backslash at the end of this URL", "lost-text"
                 )
                 return joined(pieces, "")
@@ -101,7 +87,7 @@ class _Reader:
 
     def _headers(self) -> tuple[HeaderLine, ...]:
         """Read the headers, up to an empty line."""
-        lines = self._lines
+        lines = self.lines
         headers: list[HeaderLine] = []
         while lines.left and lines.next.text:
             line = lines.next
@@ -111,14 +97,14 @@ class _Reader:
             match = _HEADER.fullmatch(line.text)
             if match is None:
                 reason = "expected a header (Name: value): insert an empty line before the body"
-                self._problem(line.start + line.indent, reason, "bad-header")
+                self.problem(line.start + line.indent, reason, "bad-header")
                 continue
             name, value = (one_line(match[i], line.start + match.start(i)) for i in (1, 2))
             headers.append(HeaderLine(name, value, line.span))
         return tuple(headers)
 
     def _body(self) -> Body | None:
-        lines = self._lines
+        lines = self.lines
         lines.at += 1
         remaining = lines.all[lines.at :]
         body_lines = [
@@ -126,7 +112,7 @@ class _Reader:
         ]
         if not any(line.text for line in body_lines):
             return None
-        while len(body_lines) < len(remaining) and self._assertions and not body_lines[-1].text:
+        while len(body_lines) < len(remaining) and self.assertions and not body_lines[-1].text:
             body_lines.pop()  # blank lines between the body and its assertions
         pieces = [(line.raw, line.start) for line in body_lines]
         if body_lines[-1] is not remaining[-1]:  # only the last line lacks a line ending
@@ -135,14 +121,5 @@ class _Reader:
         return Body(joined(pieces), None, (), span)
 
     def _take_assertion(self, line: Line) -> bool:
-        """Record the assertion in a line, or its error. Return whether there is an assertion."""
         start = line.start + line.indent
-        assertion = assertion_in(line.text.lstrip(" \t"), start, line.end)
-        if isinstance(assertion, str):
-            self._problem(start, assertion, "bad-assertion")
-        elif assertion is not None:
-            self._assertions.append(assertion)
-        return assertion is not None
-
-    def _problem(self, offset: int, reason: str, code: str) -> None:
-        self._problems.append(RequestSyntaxError.at(self._source, offset, reason, code))
+        return self.take_assertion(line.text.lstrip(" \t"), start, line.end)
