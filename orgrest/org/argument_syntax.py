@@ -17,6 +17,7 @@ from orgrest.org.lisp import (
     ArgumentError,
     Literal,
     Number,
+    forms,
     literal,
     understand,
     unquote,
@@ -154,10 +155,10 @@ def value(assignment: str) -> tuple[str, Value]:
     if NUMBER.fullmatch(text):
         return name, Number(text)
     if text[0] == "'":
-        items, end = literal(text, 1)
-        if end != len(text):
-            raise ArgumentError(f":var {name} has extra text after its value: {text[end:]}")
-        return name, items
+        items = [literal(form) for form in forms(text[1:])]
+        if len(items) != 1:
+            raise ArgumentError(f":var {name} must have one value, found: {text}")
+        return name, items[0]
     if text[0] in "(`[":
         return name, Lisp(text)
     match = _REFERENCE.match(text)

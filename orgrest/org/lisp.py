@@ -23,8 +23,6 @@ NUMBER = compiled(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 MAX_DEPTH = 50
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "s": " ", " ": "", "\n": ""}
-_BLANKS = compiled(r"\s*")
-_WORD = compiled(r"[^\s()\"]+")
 _TOKEN = compiled(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTALL)
 _FUNCTIONS = frozenset({"concat", "identity"})
 
@@ -56,44 +54,6 @@ def unquote(text: str) -> str:
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1], flags=re.DOTALL)
 
 
-def literal(text: str, at: int = 0) -> tuple[Literal, int]:
-    """Parse the Lisp data at the offset `at`. Return the data and its end offset.
-
-    The data is a string, number, symbol or list. Raises ArgumentError if it cannot be parsed.
-    """
-    if text[at : at + 1] == '"' and (match := STRING.match(text, at)):
-        return unquote(match[0]), match.end()
-    if text[at : at + 1] != "(":
-        match = _WORD.match(text, at)
-        if match is None:
-            raise ArgumentError(f"invalid Lisp list: {text}")
-        word = match[0]
-        if word == "nil":
-            return None, match.end()
-        return (Number(word) if NUMBER.fullmatch(word) else word), match.end()
-    literals: list[Literal] = []
-    stack = [literals]
-    at += 1
-    while stack:
-        at = _BLANKS.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
-        if at >= len(text):
-            raise ArgumentError(f"unclosed Lisp list: {text}")
-        if text[at] == ")":
-            stack.pop()
-            at += 1
-        elif text[at] == "(":
-            if len(stack) >= MAX_DEPTH:
-                raise ArgumentError(f"the Lisp list is nested more than {MAX_DEPTH} levels deep")
-            inner: list[Literal] = []
-            stack[-1].append(inner)
-            stack.append(inner)
-            at += 1
-        else:
-            item, at = literal(text, at)
-            stack[-1].append(item)
-    return literals, at
-
-
 def forms(text: str) -> list[Form]:
     """Parse Lisp code into forms. Raises ArgumentError if it is malformed.
 
@@ -104,8 +64,10 @@ def forms(text: str) -> list[Form]:
     at, end = 0, len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
-        if match is None or (match[2] and len(stack) == 1) or len(stack) > MAX_DEPTH:
+        if match is None or (match[2] and len(stack) == 1):
             raise ArgumentError(f"invalid Lisp: {text}")
+        if len(stack) > MAX_DEPTH:
+            raise ArgumentError(f"the Lisp is nested more than {MAX_DEPTH} levels deep")
         at = match.end()
         opened, closed, quoted, word = match.groups()
         if opened:
@@ -121,6 +83,15 @@ def forms(text: str) -> list[Form]:
     if len(stack) > 1:
         raise ArgumentError(f"unclosed Lisp expression: {text}")
     return parsed
+
+
+def literal(form: Form) -> Literal:
+    """Return the value of quoted data: `nil` is None, and any other symbol is its name."""
+    if isinstance(form, list):
+        return [literal(item) for item in form]
+    if isinstance(form, Symbol):
+        return None if form.text == "nil" else form.text
+    return form
 
 
 def understand(lisp: str, variables: Mapping[str, str]) -> str:
