@@ -6,6 +6,7 @@ first needed. A `run` line sends the requests that it names when the run reaches
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
 from orgrest import classes
@@ -223,7 +224,10 @@ def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
         failure.error for failure in imports.broken if not (failure.item.run and failure.own.run)
     ]
     if settings.lines or settings.names:
-        requests = _wanted(document, settings, file)
+        from orgrest.run.documents.selection import wanted
+
+        at = partial(_request_at, document)
+        requests = wanted(document.requests, at, settings, file)
         return Plan(tuple(_step(request, imports) for request in requests), (), tuple(problems))
     notices = [f"line {notice.line}: {notice.reason}" for notice in document.notices]
     notices += (
@@ -237,20 +241,10 @@ def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
     return Plan(chosen, tuple(notices), tuple(problems))
 
 
-def _wanted(document: Document, settings: Settings, file: str) -> list[ParsedRequest]:
-    from orgrest.run.documents.selection import check_names
-
-    check_names(settings.names, {parsed.name for parsed in document.requests}, file)
-    chosen = [parsed for parsed in document.requests if parsed.name in settings.names]
+def _request_at(document: Document, line: int) -> ParsedRequest | None:
     source = document.source
-    for line in settings.lines:
-        request = None
-        if 1 <= line <= source.text.count("\n") + 1:
-            request = document.request_at(source.offset(line))
-        if request is None:
-            raise EvaluationError("no request found", file=file, line=line)
-        chosen.append(request)
-    return sorted(dict.fromkeys(chosen), key=lambda parsed: parsed.span.start)
+    is_inside = 1 <= line <= source.text.count("\n") + 1
+    return document.request_at(source.offset(line)) if is_inside else None
 
 
 def _step(item: ParsedRequest | Import, imports: Imports) -> Step:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from orgrest.org.argument_syntax import parse
 from orgrest.org.arguments import arguments_of
@@ -24,14 +24,16 @@ from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import Plan, Step, StepId, split_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
+    from orgrest.http.syntax import ParsedRequest
     from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.document import OrgDocument
     from orgrest.run.settings import Settings
 
 
+_Item = TypeVar("_Item", "Block", "ParsedRequest")
 _UNUSUAL = compiled(
     r"^[ \t]*#(?:\+(?!(?:begin_src|end_src|results|name|title)\b)|#*[ \t]*@)",
     re.MULTILINE | re.IGNORECASE,
@@ -65,7 +67,7 @@ def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, fil
         nothing = EvaluationError(reason, file=file, line=1, code="no-request")
         problems, suspected = suspected or (nothing,), ()
     if settings.names or settings.lines:
-        chosen = _wanted(document, chosen, settings, file)
+        chosen = wanted(chosen, document.block_at, settings, file)
     else:
         above = [block for block in chosen if settings.is_above(block.line + 1)]
         chosen = list(_sent(document, above, file, notices))
@@ -225,17 +227,24 @@ def left_alone(document: OrgDocument, languages: frozenset[str]) -> Iterator[tup
             yield lines[0] + 1, reason
 
 
-def _wanted(
-    document: OrgDocument, blocks: Sequence[Block], settings: Settings, file: str
-) -> list[Block]:
-    check_names(settings.names, {block.name for block in blocks}, file)
-    selected = [block for block in blocks if block.name in settings.names]
+def wanted(
+    items: Sequence[_Item], at: Callable[[int], _Item | None], settings: Settings, file: str
+) -> list[_Item]:
+    """Return those blocks or requests of a document that the settings select by name or line.
+
+    `at` returns the item at a line number, or None. Raises EvaluationError for a name or line that
+    selects nothing.
+    """
+    names, chosen = {item.name for item in items}, set()
+    for name in settings.names:
+        if name not in names:
+            raise EvaluationError(f"no request named {name}", file=file)
     for line in settings.lines:
-        block_at_line = document.block_at(line)
-        if block_at_line is None or not any(block_at_line is block for block in blocks):
-            raise EvaluationError("no request block at this line", file=file, line=line)
-        selected.append(block_at_line)
-    return sorted(dict.fromkeys(selected), key=lambda block: block.start)
+        found = at(line)
+        if not any(item is found for item in items):
+            raise EvaluationError("no request at this line", file=file, line=line)
+        chosen.add(id(found))
+    return [item for item in items if item.name in settings.names or id(item) in chosen]
 
 
 def _tags(text: str, block: Block) -> frozenset[str]:
@@ -274,13 +283,6 @@ def is_request(document: OrgDocument, block: Block, languages: Container[str]) -
         return block.language in languages
     target = document.block_named(block.call.name)
     return target is not None and target.language in languages
-
-
-def check_names(names: Iterable[str], known: Container[str | None], file: str) -> None:
-    """Raise EvaluationError for the first name that is not in `known`."""
-    for name in names:
-        if name not in known:
-            raise EvaluationError(f"no request named {name}", file=file)
 
 
 def namesakes(document: OrgDocument, blocks: Iterable[Block]) -> list[tuple[Block, Block]]:

@@ -564,7 +564,7 @@ class TestUsage:
             (["notes.org", "--name", "x"], "orgrest: notes.org: no request named x"),
             (
                 ["notes.org", "--line", "99"],
-                "orgrest: notes.org:99: no request block at this line",
+                "orgrest: notes.org:99: no request at this line",
             ),
         ],
     )

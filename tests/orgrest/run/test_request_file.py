@@ -618,6 +618,11 @@ def test_a_choice_of_nothing_is_an_error(run) -> None:
             run("GET HOST/a\n", **options)
 
 
+def test_two_requests_with_the_same_text_are_both_sent_if_both_lines_are_chosen(run) -> None:
+    text = "GET HOST/a\n###\nGET HOST/a\n###\nGET HOST/b\n"
+    assert run(text, lines=(3, 1)).sent == ["/a", "/a"]
+
+
 def test_requests_are_sent_and_reported_in_order(run) -> None:
     text = "".join(f"### n{number}\nGET HOST/{number}\n" for number in range(20))
     done = run(text)

@@ -779,8 +779,8 @@ class TestWhatRuns:
         ("options", "reason"),
         [
             ({"names": ("x",)}, "notes.org: no request named x"),
-            ({"lines": (1,)}, "notes.org:1: no request block at this line"),
-            ({"lines": (99,)}, "notes.org:99: no request block at this line"),
+            ({"lines": (1,)}, "notes.org:1: no request at this line"),
+            ({"lines": (99,)}, "notes.org:99: no request at this line"),
         ],
     )
     def test_a_choice_of_nothing_is_an_error(

@@ -205,7 +205,7 @@ def test_nothing_without_verbs_tag_or_language_is_sent(server: RawServer) -> Non
     text = "* Plain\nget HOST/a\n** Below :rest:\nget HOST/b\n"
     run = Sent(server, text)
     assert (run.lines, run.text) == ([], text)
-    with pytest.raises(EvaluationError, match="no request block at this line"):
+    with pytest.raises(EvaluationError, match="no request at this line"):
         Sent(server, text, lines=(2,))
 
 

@@ -816,7 +816,7 @@ def test_the_request_at_a_line_is_the_one_above_it_up_to_the_next_separator(
             server.requests.clear()
             states = _sent_at(path, line)
             if owner is None:
-                assert states == ["no request block at this line"]
+                assert states == ["no request at this line"]
                 assert not server.requests
             else:
                 assert states == ["done"]

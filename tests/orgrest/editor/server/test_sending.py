@@ -442,8 +442,8 @@ def test_a_syntax_error_elsewhere_breaks_nothing(
 def test_a_place_without_a_request_is_reported(editor: Editor, folder: Path) -> None:
     buffer = editor.open(folder / "notes.org", "text\n", "org")
     found = buffer.command("orgrest.send", 0)
-    assert found == {"line": 0, "outcome": "error", "message": "no request block at this line"}
-    assert editor.messages == ["orgrest: no request block at this line"]
+    assert found == {"line": 0, "outcome": "error", "message": "no request at this line"}
+    assert editor.messages == ["orgrest: no request at this line"]
 
 
 @pytest.mark.parametrize(("answer", "outcome"), [("Evaluate", "passed"), (None, "skipped")])
