@@ -11,7 +11,7 @@ from orgrest.org.results import result_of
 from orgrest.org.text import Edit
 from orgrest.rendering import layout
 from orgrest.rendering.masking import mask_message
-from orgrest.run.documents.expect import expects_same
+from orgrest.run.documents.expect import expects_same, judge_same
 from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.documents.result_writer import ResultWriter, inline_text
@@ -123,7 +123,7 @@ def _reply(
         others = tuple(word for word in words if word != "raw")
         values = [rendered.uncut() for rendered in responses]
         text = inline_text(classes.evolve(arguments, results=others), values, language)
-        outcome = _compared(result_writer, org, task, outcome, place_inline(org, block, text))
+        outcome = _compared(org, task, outcome, place_inline(org, block, text))
         if "raw" in words and "wrap" not in arguments:
             return Reply(f"{{{{{{results({text})}}}}}}", outcome)
         return Reply("".join(values).rstrip("\n"), outcome)
@@ -138,7 +138,7 @@ def _reply(
     room = _room(org, block, arguments, shown)
     if not arguments.get("post"):
         outcome = _with_notes(outcome, shown.notes)
-        outcome = _compared(result_writer, org, task, outcome, edit)
+        outcome = _compared(org, task, outcome, edit)
         return Reply(None, outcome, shown.text, room)
     outcome = _unchecked(outcome, arguments, "Org applies :post to the result")
     if "file" in words:  # Org creates the link, with the path of :file if given
@@ -163,9 +163,7 @@ def _unchecked(outcome: Outcome, arguments: Arguments, why: str) -> Outcome:
     return _with_notes(outcome, (f":expect same was not checked, because {why}",))
 
 
-def _compared(
-    result_writer: ResultWriter, org: OrgDocument, task: Task, outcome: Outcome, edit: Edit
-) -> Outcome:
+def _compared(org: OrgDocument, task: Task, outcome: Outcome, edit: Edit) -> Outcome:
     """Return the outcome, with a note if `:expect same` is set and the old result is missing.
 
     Raises EvaluationError if the document has another result than the one that `edit` inserts.
@@ -173,7 +171,7 @@ def _compared(
     if not expects_same(task.arguments):
         return outcome
     old = org.text[edit.start : edit.end]
-    verdict = result_writer.judge_same(task, outcome.files, old, edit.text)
+    verdict = judge_same(task, outcome.files, old, edit.text)
     if verdict.held:
         return outcome
     reason = f":expect same: {verdict.reason}"

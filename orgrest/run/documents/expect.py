@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.syntax import Assertion
     from orgrest.org.arguments import Arguments
-    from orgrest.run.comparison import Volatile
+    from orgrest.run.outcomes import Task
 
 SAME = "same"
 """The value of `:expect` that requires the new result to equal the result in the document."""
@@ -54,33 +54,26 @@ def expects_same(arguments: Arguments) -> bool:
     return SAME in re.split(r"[\s,]+", arguments.get("expect").lower())
 
 
-def judge_same(
-    old: str,
-    new: str,
-    files: Iterable[tuple[Path, bytes]],
-    volatile: Volatile,
-    place: tuple[str, int],
-) -> Verdict:
-    """Return the verdict of `:expect same` on an old and a new result.
+def judge_same(task: Task, files: Iterable[tuple[Path, bytes]], old: str, new: str) -> Verdict:
+    """Return the verdict of `:expect same` on an old and a new result of a task.
 
-    `files` contains the path and new content of each file that the result links to. `volatile`
-    describes the parts that may differ. `place` is the file and line of the block.
+    `files` contains the path and new content of each file that the result links to.
     """
     verdict = Verdict(
         ":expect same",
         False,
         subject=SUBJECT,
         operator="same",
-        file=place[0],
-        line=place[1],
+        file=task.parsed[0].source.file,
+        line=task.line,
         about_status=True,
     )
-    from orgrest.run.comparison import difference
+    from orgrest.run.comparison import Volatile, difference
 
     if not old.strip():
         return classes.evolve(verdict, reason="there is no result in the document yet")
     try:
-        lines = difference(old, new, volatile)
+        lines = difference(old, new, Volatile.of(task.arguments))
     except OrgrestError as error:
         return classes.evolve(verdict, reason=f":volatile: {error.reason}")
     if lines:

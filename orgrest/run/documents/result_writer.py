@@ -10,7 +10,7 @@ from orgrest.org import lisp, placing
 from orgrest.org.argument_syntax import ValueReference, call_arguments, value
 from orgrest.org.blocks import ALL_LANGUAGES, VERB
 from orgrest.rendering import layout
-from orgrest.run.documents.expect import expects_same
+from orgrest.run.documents.expect import expects_same, judge_same
 from orgrest.run.documents.references import EMACS_LISP, not_run
 from orgrest.run.documents.verb import selected_part
 from orgrest.run.outcomes import EvaluationError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from orgrest.model import Verdict
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.run.documents.document_editor import DocumentEditor
@@ -97,7 +96,7 @@ class ResultWriter:
                 block,
                 outcome,
                 lambda document, at: placing.place_inline(document, at, text),
-                partial(self.judge_same, task, ()) if same else None,
+                partial(judge_same, task, ()) if same else None,
             )
         written = self.written(block, arguments, outcome, task.language)
         values = self._post(arguments, written, references)
@@ -113,19 +112,9 @@ class ResultWriter:
             lambda document, at: placing.place(
                 document, at, shown.text, mode=mode, digest=task.digest, prose=shown.prose
             ),
-            partial(self.judge_same, task, files) if same else None,
+            partial(judge_same, task, files) if same else None,
             files,
         )
-
-    def judge_same(
-        self, task: Task, files: tuple[tuple[Path, bytes], ...], old: str, new: str
-    ) -> Verdict:
-        """Return whether the result `old` is the same as `new`, as `:expect same` requires."""
-        from orgrest.run.comparison import Volatile
-        from orgrest.run.documents.expect import judge_same
-
-        place = (self._editor.file, task.line)
-        return judge_same(old, new, files, Volatile.of(task.arguments), place)
 
     def written(
         self, block: Block, arguments: Arguments, outcome: Outcome, language: str
