@@ -364,7 +364,7 @@ class Context:
             raise OrgrestError(f"{reason} {given_by}", code="unanswered")
         return self.secrets.add(override) if hidden else override
 
-    def dynamic(self, text: str) -> str | None:
+    def dynamic(self, text: str) -> str:
         """Return the value of `{{$...}}`.
 
         In a dry run, `{{$secret NAME}}` is an empty string that still records the secret. Raises
@@ -384,7 +384,7 @@ class Context:
                 user_secret=partial(self.secrets.take, ask=not self.placeholders),
             )
         value, secret = dynamic.value(text, self._started.dynamic)
-        if value is None or not secret or secrets_in(value):
+        if not secret or secrets_in(value):
             return value
         return self.secrets.add(value)
 

@@ -42,17 +42,16 @@ class DynamicContext:
       and `variable` a variable in the selected environments. Each returns None if the variable is
       not defined.
     - `project` is the project's folder.
+    - `user_secret` returns one of the user's secrets, or an empty string in a dry run.
     - `seed` makes the dynamic values reproducible.
-    - `user_secret` returns one of the user's secrets, or an empty string in a dry run. By default,
-      it returns None.
     """
 
     environ: Callable[[str], str | None]
     dotenv: Callable[[str], str | None]
     variable: Callable[[str], str | None]
     project: str
+    user_secret: Callable[[str], str]
     seed: int | None = None
-    user_secret: Callable[[str], str | None] = lambda _: None
     _random: Random | None = None
 
     @property
@@ -80,15 +79,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class Dynamic:
     """A dynamic value, with its usage and a description.
 
-    `pattern` matches the text in a placeholder. `compute` returns the value for such a match. It
-    returns None only for `$secret`, if there is no source for the user's secrets. If `secret` is
-    set, the value is never shown.
+    `pattern` matches the text in a placeholder. `compute` returns the value for such a match. If
+    `secret` is set, the value is never shown.
     """
 
     usage: str
     description: str
     pattern: re.Pattern[str] = classes.field(converter=_compiled)
-    compute: Callable[[re.Match[str], DynamicContext], str | None]
+    compute: Callable[[re.Match[str], DynamicContext], str]
     secret: bool = False
 
     @property
@@ -97,12 +95,12 @@ class Dynamic:
         return re.split(r"[ (]", self.usage, maxsplit=1)[0]
 
 
-def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
+def value(text: str, around: DynamicContext) -> tuple[str, bool]:
     """Return the value of `{{text}}`, and whether it is secret.
 
-    `text` begins with `$`. For `$secret`, the value is what `around.user_secret` returns, which may
-    be empty or None. Raises OrgrestError if there is no such dynamic value, if its arguments are
-    invalid, or if it cannot be computed.
+    `text` begins with `$`. For `$secret`, the value may be empty (see `user_secret`). Raises
+    OrgrestError if there is no such dynamic value, if its arguments are invalid, or if it cannot be
+    computed.
     """
     row = find(text)
     if isinstance(row, str):

@@ -24,6 +24,7 @@ def around(seed: int | None = None, **variables: str) -> DynamicContext:
         dotenv={"TOKEN": "t"}.get,
         variable=variables.get,
         project="/project",
+        user_secret=str,
         seed=seed,
     )
 
