@@ -80,10 +80,11 @@ class _Login:
     token: Token | None = None
     expires: float | None = None
 
-    def has_expired(self, now: float) -> bool:
+    @property
+    def has_expired(self) -> bool:
         from orgrest.http.auth.tokens import LEEWAY
 
-        return self.expires is not None and self.expires - LEEWAY < now
+        return self.expires is not None and self.expires - LEEWAY < time.time()
 
 
 def _of_user() -> LoginStore | None:
@@ -98,13 +99,8 @@ class Logins:
     This class is thread-safe.
     """
 
-    def __init__(
-        self,
-        open_store: Callable[[], LoginStore | None] = _of_user,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, open_store: Callable[[], LoginStore | None] = _of_user) -> None:
         self._open_store = open_store
-        self._clock = clock
         self._store: LoginStore | None = None
         self._why_not = ""  # the reason why logins cannot be stored
         self._opened = self._notified = False
@@ -129,7 +125,7 @@ class Logins:
                 login.allowed[use] = None
                 if login.token is not None:
                     self._keep(grant, login, person)
-            if login.token is not None and login.has_expired(self._clock()):
+            if login.token is not None and login.has_expired:
                 self._refresh(grant, login, person, steps)
             if login.token is None:
                 if person is None:
@@ -171,7 +167,7 @@ class Logins:
     def _adopt_stored(self, grant: Grant, login: _Login) -> bool:
         """Adopt a new token that another process has stored. Returns whether there was one."""
         stored = _read(self._store, grant)
-        if stored is None or stored.token is None or stored.has_expired(self._clock()):
+        if stored is None or stored.token is None or stored.has_expired:
             return False
         if login.token is not None and stored.token.access == login.token.access:
             return False
@@ -180,7 +176,7 @@ class Logins:
 
     def _take(self, grant: Grant, login: _Login, token: Token, person: Person | None) -> None:
         login.token = token
-        login.expires = None if token.lifetime is None else self._clock() + token.lifetime
+        login.expires = None if token.lifetime is None else time.time() + token.lifetime
         self._keep(grant, login, person)
 
     def _known(self, grant: Grant) -> _Login:
