@@ -12,7 +12,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from orgrest.http.syntax import Definitions, Document
+from orgrest import classes
+from orgrest.http.syntax import Definitions, Document, Import, ParsedRequest
 from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
 from orgrest.org.blocks import VERB
 from orgrest.regular import compiled
@@ -72,10 +73,17 @@ def read(
     if language == "restclient" or _is_restclient(text, names, around):
         from orgrest.http.parsing import restclient
 
-        return restclient.parse(source)
-    from orgrest.http.parsing import request_file
+        document = restclient.parse(source)
+    else:
+        from orgrest.http.parsing import request_file
 
-    return request_file.parse(source, in_org=language is not None)
+        document = request_file.parse(source, in_org=language is not None)
+    has_request = any(isinstance(item, ParsedRequest | Import) for item in document.items)
+    if has_request or document.problems:
+        return document
+    reason = "no request found: requests start with a line such as GET https://example.org/"
+    problem = RequestSyntaxError.at(source, 0, reason, "no-request")
+    return classes.evolve(document, problems=(problem,))
 
 
 def _is_restclient(text: str, names: Iterable[str], around: str) -> bool:

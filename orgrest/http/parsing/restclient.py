@@ -133,7 +133,6 @@ class _DocumentReader:
         self, source: Source, part: Span | None = None, known: Definitions | None = None
     ) -> None:
         self.source = source
-        self._part = part
         self.items: list[Comment | Text | Definition | ParsedRequest] = []
         self.problems: list[OrgrestError] = []
         self.notices: list[Notice] = []
@@ -144,10 +143,6 @@ class _DocumentReader:
     def document(self) -> Document:
         while self._lines.left:
             self._item()
-        no_requests = not any(isinstance(item, ParsedRequest) for item in self.items)
-        if no_requests and not self.problems and self._part is None:
-            reason = "no request found: requests start with a line such as GET https://example.org/"
-            self._problem(0, reason, "no-request")
         return Document(self.source, tuple(self.items), tuple(self.problems), tuple(self.notices))
 
     @property

@@ -53,7 +53,6 @@ class Reader:
     ) -> None:
         self.source = source
         self.in_org = in_org
-        self._part = part
         start, self._end = (0, len(source.text)) if part is None else (part.start, part.end)
         self.items: list[Comment | Definition | Import | ParsedRequest] = []
         self.problems: list[OrgrestError] = []
@@ -88,10 +87,6 @@ class Reader:
         """Read all lines with the given steps, and return the document."""
         self.read(steps)
         self.close(self._end)
-        no_requests = not any(isinstance(item, ParsedRequest | Import) for item in self.items)
-        if no_requests and not self.problems and self._part is None:
-            reason = "no request found: requests start with a line such as GET https://example.org/"
-            self.problems.append(RequestSyntaxError.at(self.source, 0, reason, "no-request"))
         return Document(
             self.source,
             tuple(self.items),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from orgrest.http import registry
 from orgrest.http.parsing import request_file, restclient
+from orgrest.http.parsing.dialects import read
 from orgrest.http.parsing.directives import DIRECTIVES
 from orgrest.http.parsing.request_file import is_restclient, parse
 from orgrest.http.syntax import (
@@ -554,7 +555,7 @@ def test_values_that_cannot_be_read_are_an_error(line: str) -> None:
 
 
 def test_a_file_without_requests_says_so() -> None:
-    assert reasons(parse("\n# nothing\n@a = 1\n")) == [
+    assert reasons(read(Source("\n# nothing\n@a = 1\n"))) == [
         "1:1: no request found: requests start with a line such as GET https://example.org/"
     ]
 

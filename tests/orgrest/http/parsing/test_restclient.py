@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orgrest.http.parsing import request_file, restclient
+from orgrest.http.parsing.dialects import read
 from orgrest.http.parsing.grammar import is_request_line
 from orgrest.http.parsing.restclient import parse
 from orgrest.http.syntax import (
@@ -78,7 +79,7 @@ def test_words_above_a_request_are_skipped(line: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only a comment", ":a = 1", "words"])
 def test_a_text_without_a_request_says_so(text: str) -> None:
-    document = parse(Source(text, file="n.org", places=[(40, 2)] * 3))
+    document = read(Source(text, file="n.org", places=[(40, 2)] * 3), "restclient")
     assert document.requests == ()
     assert [str(p) for p in document.problems] == [
         "n.org:40:3: no request found: requests start with a line such as GET https://example.org/"
