@@ -5,15 +5,12 @@ Rendering is deferred until the result is needed, unless it uses jq or might add
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from orgrest.rendering import results as rendering
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from orgrest.rendering.results import Rendered
     from orgrest.run.job import Job
 
 
@@ -25,16 +22,7 @@ def render(job: Job) -> None:
     options = rendering.options_of(job.task.arguments, job.work.settings.limit)
     tests = tuple(job.scripts.tests[job.tested :])
     request, response = job.sent
-    render: Callable[..., Rendered] = partial(
-        rendering.render, request, response, tests=tests, **options
-    )
+    render = cache(partial(rendering.render, request, response, tests=tests, **options))
     if options["jq"] or not rendering.is_plain(response, options["limit"]):
-        job.notes += (rendered := render()).notes
-        render = partial(_rendered, rendered, render)
+        job.notes += render().notes
     job.keep(render, tests)
-
-
-def _rendered(
-    rendered: Rendered, render: Callable[..., Rendered], secrets: frozenset[str] | None = None
-) -> Rendered:
-    return rendered if secrets is None else render(secrets=secrets)
