@@ -120,14 +120,12 @@ class Imports(RequestNames):
         self.main = File(file, path, document)
         self._files = {path: self.main}
         for item in document.items:
-            if isinstance(item, Import) and item.path is not None:
+            if isinstance(item, Import):
                 self._follow(item, item, [self.main])
         self.files = list(self.main.and_imported())
-        self._of_sources = {
-            id(imported_file.document.source): imported_file for imported_file in self.files
-        }
-        self._named: dict[int, dict[str, list[ParsedRequest]]] = {}
-        self._scripted: dict[int, list[tuple[int, File]]] = {}
+        self._of_sources = {imported.document.source: imported for imported in self.files}
+        self._named: dict[Source, dict[str, list[ParsedRequest]]] = {}
+        self._scripted: dict[Source, list[tuple[int, File]]] = {}
         self._requests = {
             self.id_of(request): request
             for imported_file in self.files
@@ -186,11 +184,11 @@ class Imports(RequestNames):
 
     def file(self, source: Source) -> File | None:
         """Return the file with this source, or None if none of the files has it."""
-        return self._of_sources.get(id(source))
+        return self._of_sources.get(source)
 
     def imported(self, path: str, source: Source) -> File | None:
         """Return the file that `source` imports with `path`, or None if the import failed."""
-        file = self._of_sources[id(source)]
+        file = self._of_sources[source]
         try:
             return self._files.get(self._locate(path, file))
         except OrgrestError:
@@ -198,7 +196,7 @@ class Imports(RequestNames):
 
     def scripted(self, request: ParsedRequest) -> Iterator[File]:
         """Yield the imported files whose scripts run before `request`, in order."""
-        key = id(request.source)
+        key = request.source
         if key not in self._scripted:
             file = self._of_sources.get(key, self.main)
             self._scripted[key] = list(self._scripts_above(file, {file.path}))
@@ -229,17 +227,17 @@ class Imports(RequestNames):
 
         A name's requests are all from the first file, in order of precedence, that has the name.
         """
-        by_name = self._named.get(id(source))
+        by_name = self._named.get(source)
         if by_name is None:
             by_name = {}
-            file = self._of_sources.get(id(source), self.main)
+            file = self._of_sources.get(source, self.main)
             for searched in (*file.and_imported(), *self.files):
                 here: dict[str, list[ParsedRequest]] = {}
                 for request in searched.document.requests:
                     if request.name is not None:
                         here.setdefault(request.name, []).append(request)
                 by_name = {**here, **by_name}
-            self._named[id(source)] = by_name
+            self._named[source] = by_name
         return by_name
 
     def of(self, source: Source, name: str, end: int | None = None) -> ParsedRequest | None:
@@ -259,7 +257,7 @@ class Imports(RequestNames):
 
     def id_of(self, request: ParsedRequest) -> StepId:
         """Return the identity of a request in the run."""
-        file = self._of_sources.get(id(request.source), self.main)
+        file = self._of_sources.get(request.source, self.main)
         return StepId(str(file.path), request.span.start, name=request.name or "")
 
     def request(self, step: StepId) -> ParsedRequest:
