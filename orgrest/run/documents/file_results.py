@@ -22,34 +22,30 @@ from orgrest.run.documents.selection import is_request
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container
 
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.org.document import OrgDocument
     from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.outcomes import Exchange
+    from orgrest.run.settings import Settings
 
 
 class FileResults:
     """Creates the file results for the blocks of a document."""
 
     def __init__(
-        self,
-        editor: DocumentEditor,
-        folder: Path,
-        languages: Container[str],
-        allow_write: Sequence[Path] = (),
+        self, editor: DocumentEditor, settings: Settings, languages: Container[str]
     ) -> None:
-        """Create file results for the document in `folder` that `editor` edits.
+        """Create file results for the document of `editor`.
 
-        `languages` contains the languages of request blocks. All files below the folders in
-        `allow_write` may be written.
+        `languages` contains the languages of request blocks.
         """
         self._editor = editor
-        self._folder = folder
+        self._folder = settings.inputs.directory
         self._languages = languages
-        self._allow_write = allow_write
+        self._allow_write = settings.allow_write
         self._numbered: OrgDocument | None = None
         self._numbers: dict[Block, int] = {}
 

@@ -63,8 +63,7 @@ class ResultWriter:
     def _files(self) -> FileResults:
         from orgrest.run.documents.file_results import FileResults
 
-        folder, allowed = self._settings.inputs.directory, self._settings.allow_write
-        return FileResults(self._editor, folder, self._languages, allowed)
+        return FileResults(self._editor, self._settings, self._languages)
 
     def check(self, block: Block, arguments: Arguments) -> None:
         """Raise OrgrestError if a block with `:results file` names a file it may not write."""
