@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from orgrest import classes
 from orgrest.http.syntax import Body, HeaderLine, Template, has_break, is_token
 from orgrest.http.transport.wire import parse_url
+from orgrest.http.values.references import references_in
 from orgrest.model import OrgrestError, Request, TransportError, short, to_bytes
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from orgrest.http.syntax import ParsedRequest, Script
 
@@ -45,19 +46,20 @@ def rewritten(
     before, after = as_written(parsed), _changed(as_written(parsed), change)
     texts = [code, before.url, (before.body or b"").decode("utf-8", "replace")]
     texts += (value for header in before.headers for value in header)
-    expandable = {reference for text in texts for _, reference in _references(text)}
+    expandable = {text[found.start : found.end] for text in texts for found in references_in(text)}
     expandable.update(reference for text in texts for reference in _INNER.findall(text))
 
     def template(text: str) -> Template:
         anchors = [(0, script.span.start)]
-        for at, reference in _references(text):
+        for found in references_in(text):
+            reference = text[found.start : found.end]
             if reference not in expandable:
                 raise OrgrestError(
                     f"the script inserts {short(reference)} into the request: placeholders are "
                     "only expanded if they occur in the request or in the text of the script"
                 )
-            if at:
-                anchors.append((at, script.span.start))
+            if found.start:
+                anchors.append((found.start, script.span.start))
         return Template(text, tuple(anchors))
 
     body = parsed.body
@@ -103,17 +105,6 @@ def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str])
         if not is_token(name) or has_break(value):
             raise OrgrestError(f"the script set an invalid header: {short(name)!r}")
     return classes.evolve(changed, secrets=secrets)
-
-
-def _references(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (index, text) for each `{{...}}` in a string."""
-    start = 0
-    for line in text.split("\n"):
-        at = line.find("{{")
-        while at >= 0 and (end := line.find("}}", at)) >= 0:
-            yield start + at, line[at : end + 2]
-            at = line.find("{{", end + 2)
-        start += len(line) + 1
 
 
 def _changed(request: Request, change: Mapping[str, Any]) -> Request:
