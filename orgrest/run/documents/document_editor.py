@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left, bisect_right, insort
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from orgrest import classes
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import StepId
 
+_SPAN = attrgetter("start", "end")
+
 
 class DocumentEditor:
     """Inserts results into an Org document.
@@ -48,8 +51,7 @@ class DocumentEditor:
         self._origins = {start: start for start in self._starts()}
         self.inherited = header.Inherited(self.document)
         self._write = write or (lambda _path, _content: None)
-        self._edits: list[Edit] = []
-        self._spans: list[tuple[int, int]] = []
+        self._edits: list[Edit] = []  # in order
         self._placed: set[str] = set()
         self._now: dict[Block, Block | None] = {}
 
@@ -141,8 +143,7 @@ class DocumentEditor:
                 raise EvaluationError(
                     f"could not write the file for this result: {error}"
                 ) from error
-        insort(self._spans, (edit.start, edit.end))
-        self._edits.append(edit)
+        insort(self._edits, edit, key=_SPAN)
         if block.name:
             self._placed.add(block.name.lower())
         change = (self.document.text[edit.start : edit.end], edit.text)
@@ -156,20 +157,17 @@ class DocumentEditor:
         return current
 
     def _is_free(self, edit: Edit) -> bool:
-        at = bisect_left(self._spans, (edit.start, edit.end))
-        before = self._spans[at - 1][1] if at else -1
-        length = len(self.document.text)
-        after = self._spans[at][0] if at < len(self._spans) else length + 1
-        return before <= edit.start and edit.end <= after
+        at = bisect_left(self._edits, _SPAN(edit), key=_SPAN)
+        neighbours = self._edits[max(at - 1, 0) : at + 1]
+        return all(x.end <= edit.start or edit.end <= x.start for x in neighbours)
 
     def _read_again(self) -> None:
         """Apply the edits, parse the new text, and locate the tracked blocks in it."""
-        edits = sorted(self._edits, key=lambda edit: edit.end)
-        ends = [edit.end for edit in edits]
-        moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in edits)]
+        ends = [edit.end for edit in self._edits]
+        moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in self._edits)]
         self.document = OrgDocument(self.text, self.document)
         self.inherited = header.Inherited(self.document)
-        self._edits, self._spans, self._placed = [], [], set()
+        self._edits, self._placed = [], set()
 
         def now(start: int) -> int:
             return start + moved[bisect_right(ends, start)]
