@@ -27,7 +27,9 @@ class StepId:
 
     `file` is the document, and `start` is the offset of the request or block in the original text.
     `turn` is the index of the iteration in a loop, starting at 0. `runs` contains (file, offset)
-    for each `run` line that leads to the step, the outermost first. `name` is used only in
+    for each `run` line that leads to the step, the outermost first. `call` is set if the request is
+    sent again for a reference such as `:var x=get(id=1)`. It identifies the step that contains the
+    reference, and contains the number of the reference in that step. `name` is used only in
     messages.
     """
 
@@ -35,34 +37,18 @@ class StepId:
     start: int
     turn: int = 0
     runs: tuple[tuple[str, int], ...] = ()
+    call: tuple[Hashable, int] | None = None
     name: str = classes.field(default="", eq=False)
 
     @property
     def request(self) -> StepId:
-        """The identity of the request, which is the same for all its iterations and `run` lines."""
-        if not (self.turn or self.runs):
+        """The identity of the request itself, without the iteration, `run` lines and reference."""
+        if not (self.turn or self.runs or self.call):
             return self
-        return classes.evolve(self, turn=0, runs=())
+        return classes.evolve(self, turn=0, runs=(), call=None)
 
     def __str__(self) -> str:
         return self.name or f"{self.file}:{self.start}"
-
-
-@classes.frozen
-class CallId(StepId):
-    """The identity of a request that is sent again for a reference such as `:var x=get(id=1)`.
-
-    `by` identifies the step that contains the reference. `number` distinguishes that step's
-    references.
-    """
-
-    by: Hashable = None
-    number: int = 0
-
-    @property
-    def request(self) -> StepId:
-        """The identity of the request itself, which is the same for all references to it."""
-        return StepId(self.file, self.start, name=self.name)
 
 
 @classes.frozen(eq=False)

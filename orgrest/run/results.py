@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 from orgrest.http.values.context import NeededError, RequestNeededError
 from orgrest.model import OrgrestError
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.plan import CallId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
@@ -91,14 +90,13 @@ class RequestResults:
     def keep(self, step: StepId, outcome: Outcome) -> None:
         """Store the outcome of a step. An outcome that is already stored never changes."""
         self._outcomes.setdefault(step, outcome)
-        if outcome.state == "failed" and outcome.reason is not None and type(step) is not CallId:
+        if outcome.state == "failed" and outcome.reason is not None and not step.call:
             self.answers.failures.setdefault(step.request, outcome.reason)
 
     def has(self, request: StepId) -> bool:
         """Return whether a request's own step was sent, in any iteration of its loop."""
         return any(
-            type(step) is not CallId and not step.runs and step.request == request
-            for step in self._outcomes
+            not (step.call or step.runs) and step.request == request for step in self._outcomes
         )
 
     def answered(self, step: StepId, request: Request, response: Response) -> None:

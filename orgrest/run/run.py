@@ -30,7 +30,6 @@ from orgrest.model import OrgrestError, explained
 from orgrest.run import stages
 from orgrest.run.job import Job, Logged, Work
 from orgrest.run.outcomes import EvaluationError, Outcome, Task, failed, located
-from orgrest.run.plan import CallId
 from orgrest.run.results import RequestResults, resolved
 from orgrest.run.services import Services
 
@@ -411,7 +410,7 @@ class Run:
         by a `run` line. If no step will report it, it is reported with the step in progress.
         """
         own = step.request
-        extra = again or step.runs or type(step) is CallId
+        extra = again or step.runs or step.call
         if extra or own in self._ended or own not in self._chosen:
             self._due.append(outcome)
         else:

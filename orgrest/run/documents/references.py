@@ -11,7 +11,7 @@ from orgrest.org.arguments import Arguments, target_of
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.org.results import element_named, is_result
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.plan import CallId
+from orgrest.run.plan import StepId
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -85,7 +85,7 @@ class References:
             self._calls += 1
             at, name = -1 - block.start if step is None else step.start, block.name or ""
             file = self._editor.file
-            step = CallId(file, at, name=name, by=self._by, number=self._calls)
+            step = StepId(file, at, call=(self._by, self._calls), name=name)
         return self._results.needed(step, variables)
 
     def argument(self, text: str) -> tuple[str, str]:
