@@ -123,8 +123,7 @@ class Reader:
             self.problem(start, assertion, "bad-assertion")
         else:
             self.region.assertions.append(assertion)
-        if self.region.begun:
-            self.region.end = span.end
+        self.region.reach(span.end)
 
     def notice(self, offset: int, reason: str, code: str) -> None:
         """Record a warning about the current region."""

@@ -90,6 +90,11 @@ class RequestRegion:
         """Whether the request line has been read."""
         return self.method_span is not None
 
+    def reach(self, end: int) -> None:
+        """Extend the request, if it has begun, to the offset `end`."""
+        if self.begun:
+            self.end = end
+
     def is_of_type(self, pattern: re.Pattern[str]) -> bool:
         """Return whether the Content-Type header matches `pattern`."""
         return any(

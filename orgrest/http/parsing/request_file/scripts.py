@@ -24,6 +24,7 @@ from orgrest.model import Span
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal, TypeAlias
 
     from orgrest.http.parsing.request_file.reader import Reader
@@ -61,7 +62,7 @@ def handler(reader: Reader, line: Line, text: str) -> bool:
             reader.problem(code.offset(imported[0]), imported[1], "import-in-script")
         span = Span(line.offset, end)
         region.scripts.append(Script(when, "jetbrains", code, None, "own", span))
-        region.end = max(region.end, end) if region.begun else region.end
+        region.reach(end)
         return True
     match = SCRIPT_FILE.fullmatch(text) if text[:1] == ">" or not region.begun else None
     if region.begun and (not region.closed or text.endswith(_SCRIPT_NAMES)):
@@ -71,7 +72,7 @@ def handler(reader: Reader, line: Line, text: str) -> bool:
     when = "response" if text[0] == ">" else "before"
     path = line.template(match, "path")
     region.scripts.append(Script(when, "jetbrains", None, path, "own", line.span))
-    region.end = max(region.end, line.end) if region.begun else region.end
+    region.reach(line.end)
     return True
 
 
@@ -91,20 +92,25 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
     """Return the code between `{%` and `%}`, and the end offset of the last line."""
     if match["end"]:
         return line.template(match, "text"), line.end
-    pieces = [(match["text"], line.start + match.start("text"))]
-    first_line = line
-    while reader.at < len(reader.lines):
-        if SEPARATOR.fullmatch(reader.lines[reader.at].text):
-            break
-        line = reader.lines[reader.at]
+    below = _lines_below(reader, line, "%}", lambda text: text.partition("%}")[1:] == ("%}", ""))
+    pieces = [(each.raw.partition("%}")[0], each.offset) for each in below]
+    code = joined([(match["text"], line.start + match.start("text")), *pieces])
+    return code, (below or [line])[-1].end
+
+
+def _lines_below(
+    reader: Reader, first: Line, mark: str, closes: Callable[[str], bool]
+) -> list[Line]:
+    """Consume and return the lines below `first`, up to the one whose text `closes` the script."""
+    below: list[Line] = []
+    while reader.at < len(reader.lines) and not SEPARATOR.fullmatch(reader.lines[reader.at].text):
+        below.append(reader.lines[reader.at])
         reader.at += 1
-        before, end, rest = line.raw.partition("%}")
-        pieces.append((before, line.offset))
-        if end and not rest.strip():
-            return joined(pieces), line.end
-    reader.problem(first_line.start, "this script is never closed: missing %}", "unclosed-script")
+        if closes(below[-1].text):
+            return below
+    reader.problem(first.start, f"this script is never closed: missing {mark}", "unclosed-script")
     reader.quoted = reader.at == len(reader.lines)
-    return joined(pieces), line.end
+    return below
 
 
 def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
@@ -117,21 +123,8 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
     match = HTTPYAC.fullmatch(text)
     if match is None:
         return False
-    first_line, pieces = line, []
-    closed = False
-    while reader.at < len(reader.lines) and not closed:
-        if SEPARATOR.fullmatch(reader.lines[reader.at].text):
-            break
-        line = reader.lines[reader.at]
-        reader.at += 1
-        closed = line.text == "}}"
-        if not closed:
-            pieces.append((line.raw, line.offset))
-    if not closed:
-        reader.problem(
-            first_line.start, "this script is never closed: missing }}", "unclosed-script"
-        )
-        reader.quoted = reader.at == len(reader.lines)
+    below = _lines_below(reader, line, "}}", lambda text: text == "}}")
+    pieces = [(each.raw, each.offset) for each in below if each.text != "}}"]
     event = (match["event"] or "").lower()
     if event in ("streaming", "responselogging"):
         reason = (
@@ -139,15 +132,15 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
             "body, separated by `===` lines; to handle the response, start the script with "
             "{{@response"
         )
-        reader.problem(first_line.start, reason, "unknown-script")
+        reader.problem(line.start, reason, "unknown-script")
     region = reader.region
     for_all = match["every"] == "+"
     when = _MOMENTS.get(event, "after" if region.begun and not for_all else "before")
-    span = Span(first_line.offset, line.end)
+    span = Span(line.offset, (below or [line])[-1].end)
     code = joined(pieces) if pieces else one_line("", span.end)
     script = Script(when, "httpyac", code, None, "every" if for_all else "own", span)
     (reader.scripts if for_all else region.scripts).append(script)
-    region.end = max(region.end, span.end) if region.begun else region.end
+    region.reach(span.end)
     return True
 
 
@@ -163,6 +156,5 @@ def after_response(reader: Reader, line: Line, text: str) -> bool:
         region.savings.append(Saving(path, bool(match["force"]), line.span))
     elif not (region.begun and HISTORY.fullmatch(text)):
         return False
-    if region.begun:
-        region.end = line.end
+    region.reach(line.end)
     return True
