@@ -40,7 +40,6 @@ _RESPONSE: Final = re.compile(r"HTTP(?:/(?P<version>\S+))?[ \t]+(?P<status>\d{3}
 _SECTION: Final = re.compile(r"\[(?P<name>[A-Z]\w+)\]")
 _PAIR: Final = re.compile(r"(?P<key>(?:\\.|[^:\\])+?)\s*:\s*(?P<value>.*)")
 _HEADER: Final = re.compile(rf"(?P<key>(?:{TCHARS}|\{{\{{[^{{}}]+\}}\}})+)\s*:\s*(?P<value>.*)")
-_COMMENT: Final = re.compile(r"(?:^|\s)#.*$")
 _QUOTED: Final = r"\"(?:[^\"\\]|\\.)*\""
 _QUERY: Final = re.compile(
     rf"(?P<query>[a-z0-9]+)(?:\s+(?P<argument>{_QUOTED}|/(?:[^/\\]|\\.)+/))?(?:\s+(?P<count>count))?"
@@ -51,20 +50,37 @@ _SUBJECTS: Final = {
     "cookie": "cookie {}", "jsonpath": "body {}", "xpath": "xpath {}", "redirects": "redirects",
     "bytes": "bytes", "sha256": "sha256",
 }  # fmt: skip
-_COUNTED: Final = {"redirects": "redirects", "bytes": "length"}
-"""Maps a query to the subject that replaces both the query and a `count` after it. For any other
-query, the subject is followed by `count`."""
+_COUNTED: Final = {
+    "redirects": ("redirects",),
+    "bytes": ("length",),
+    "xpath": ("{0} count",),
+    "header": ("{0} count", "{0} count >= 2"),  # a header that was sent once is not a list
+    "jsonpath": ("{0} count", "{0} isArray"),
+}
+"""Maps a query to the subject that replaces both the query and a `count` after it, and to an
+assertion that rejects values that cannot be counted in hurl. `{0}` is the subject of the query."""
 _PREDICATES: Final = (
     "==", "!=", ">", ">=", "<", "<=", "startsWith", "endsWith", "contains", "matches", "isDefined",
     "isBoolean", "isNumber", "isString", "isIsoDate",
 )  # fmt: skip
 _ON_TEXTS: Final = ("startsWith", "endsWith", "contains")
+_ORDERS: Final = (">", ">=", "<", "<=")
+_TEXTS: Final = ("url", "body", "header", "cookie")
+"""The queries whose result is always a string."""
+_GUARDS: Final = {
+    **dict.fromkeys(("startsWith", "endsWith", "matches"), ("isString",)),
+    "contains": ("not isNumber", "not isBoolean", "not isObject"),  # strings and lists are allowed
+    **dict.fromkeys(_ORDERS, ("isNumber",)),
+}
+"""Maps a predicate to the assertions that reject the types for which it fails in hurl."""
 _SAME: Final = {"equals": "==", "notEquals": "!=", "greaterThan": ">", "lessThan": "<",
                 "exists": "isDefined"}  # fmt: skip
 _HAS_TIME: Final = r"matches [Tt ].*(?:[Zz]|[+-]\d\d:\d\d)$"
 _SEVERAL: Final = re.compile(r"\*|\.\.|\[[^\]]*[?,:]")
 """Matches a JSONPath for which hurl returns a list. Quoted names in the path must be removed
 first."""
+_JSON_STRING: Final = re.compile(rf"({_QUOTED}(?:\s*:)?)")
+"""Matches a string in JSON, and the colon after the name of a member."""
 _ONE_LINE: Final = re.compile(r"`(?P<content>(?:[^`\\\n]|\\.)*)`")
 _ANY_STATUS: Final = "status >= 100"  # otherwise, a status of 400 or above is a failure
 _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
@@ -93,6 +109,7 @@ class _Entry:
     captures: list[str] = classes.field(factory=list)
     answered: bool = False
     expected: list[str] = classes.field(factory=list)
+    expected_at: int = 0
 
 
 def recognizes(source: Source) -> bool:
@@ -128,7 +145,7 @@ class _Reader(Reader):
             if match := _REQUEST.fullmatch(line):
                 if entry is not None:
                     yield self._made(entry)
-                url = _COMMENT.sub("", match["url"]).strip()
+                url = _without_comment(match["url"]).strip()
                 fields = Fields({}, f"{self._name}:{self._at}")
                 entry = _Entry(fields, match["method"], url, comments)
                 section, in_body, comments = "headers", False, []
@@ -137,7 +154,11 @@ class _Reader(Reader):
                     reason = "expected a request such as GET https://example.org/"
                     raise ConversionError(reason, file=self._name, line=self._at)
                 comments += [line.lstrip("#").strip()] if line else []
-            elif match := _RESPONSE.fullmatch(_COMMENT.sub("", line)):
+            elif line and comments:  # they belong to this entry, not to the next
+                entry.comments += comments
+                comments = []
+                self._at -= 1
+            elif match := _RESPONSE.fullmatch(_without_comment(line)):
                 entry.answered, section, in_body = True, "headers", False
                 if match["status"] != "*":
                     entry.assertions.append(f"status == {match['status']}")
@@ -146,7 +167,7 @@ class _Reader(Reader):
                         entry,
                         f"HTTP/{match['version']} is not checked: responses of any version pass",
                     )
-            elif match := _SECTION.fullmatch(_COMMENT.sub("", line)):
+            elif match := _SECTION.fullmatch(_without_comment(line)):
                 section, in_body = match["name"], False
             elif not line and not in_body:
                 continue
@@ -155,20 +176,24 @@ class _Reader(Reader):
                 self._body_line(entry, raw)
         if entry is None:
             raise ConversionError("no request found", file=self._name)
+        entry.comments += comments
         yield self._made(entry)
 
-    def _note(self, entry: _Entry, reason: str) -> None:
-        entry.fields.part({}, f"{self._name}:{self._at}").note(reason)
+    def _note(self, entry: _Entry, reason: str, line: int = 0) -> None:
+        entry.fields.part({}, f"{self._name}:{line or self._at}").note(reason)
 
     def _body_line(self, entry: _Entry, raw: str) -> None:
         """Read a line of a body, or all lines if triple backquotes open a block."""
         body = entry.expected if entry.answered else entry.body
+        if entry.answered and not body:
+            entry.expected_at = self._at
         body.append(raw)
         if raw.strip().startswith("```") and raw.strip().count("```") == 1:
             while self._at < len(self._lines):
                 body.append(self._lines[self._at])
                 self._at += 1
-                if body[-1].strip() == "```":
+                if _without_comment(body[-1]).strip() == "```":
+                    body[-1] = "```"
                     return
 
     def _belongs(self, entry: _Entry, section: str, line: str) -> bool:
@@ -240,11 +265,13 @@ class _Reader(Reader):
         match = _QUERY.fullmatch(line)
         if match is None or match["query"] not in _SUBJECTS:
             return None
-        argument = match["argument"] or ""
-        if argument.startswith("/") or (bool(argument) != ("{}" in _SUBJECTS[match["query"]])):
+        query, argument = match["query"], match["argument"] or ""
+        if argument.startswith("/") or (bool(argument) != ("{}" in _SUBJECTS[query])):
             return None
+        if query == "cookie":
+            argument = argument.replace('[Value]"', '"')
         shown = argument if re.search(r"\s", argument) else _string(argument)
-        subject = _SUBJECTS[match["query"]].format(shown)
+        subject = _SUBJECTS[query].format(shown)
         predicate = _SAME.get(match["predicate"], match["predicate"])
         value = match["value"] or ""
         if predicate == "matches" and re.fullmatch(r"/.*/", value):
@@ -267,13 +294,13 @@ class _Reader(Reader):
             value = self._text(value)
         except ConversionError:
             return None
-        of_text = value.startswith('"') and predicate in (">", ">=", "<", "<=")
-        several = match["query"] == "jsonpath" and _SEVERAL.search(re.sub(r"'[^']*'", "", shown))
+        whole = _whole(_string(argument)) if query == "jsonpath" else None
         assertions: list[str] | None
         if match["count"]:
-            counted = _COUNTED.get(match["query"], f"{subject} count")
-            assertions = [f"{counted} {predicate} {value}"] if not no else []
-        elif of_text or several or (predicate == "isDefined" and not argument):
+            counted, *guards = (form.format(subject) for form in _COUNTED.get(query, ("",)))
+            guards = guards if whole is None else [f"body {whole} isDefined"]
+            assertions = [f"{counted} {predicate} {value}", *guards] if counted and not no else []
+        elif whole is not None or not _fits(query, argument, predicate, value):
             return None
         elif predicate == "isIsoDate":
             assertions = [f"{subject} isIsoDate", f"{subject} {_HAS_TIME}"] if not no else []
@@ -282,7 +309,9 @@ class _Reader(Reader):
         elif predicate == "==" and not no and value and value[0] != '"' and "{{" not in value:
             assertions = expectations.equality(subject, value)
         else:
-            assertions = [f"{subject} {no}{predicate} {value}".rstrip()]
+            kinds = _GUARDS.get(predicate, ()) if query == "jsonpath" else ()
+            guards = [f"{subject} {kind}" for kind in kinds]
+            assertions = [f"{subject} {no}{predicate} {value}".rstrip(), *guards]
         return expectations.valid(assertions) or None
 
     def _text(self, text: str) -> str:
@@ -355,17 +384,29 @@ class _Reader(Reader):
                 return (base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True),), ""
             except (ValueError, binascii.Error):
                 raise ConversionError(f"the body is not valid {match[1]}") from None
-        if text[0] in "{[":
-            return (self._text(text),), "application/json"
-        if text[0] in '<"0123456789tfn':
-            return (self._text(text),), ("" if text[0] == "<" else "application/json")
+        if text[0] == "<":
+            return (self._text(text),), "application/xml"
+        if text[0] in '{["0123456789tfn':
+            before, newline, last = text.rpartition("\n")
+            return (self._json(before + newline + _without_comment(last)),), "application/json"
         raise ConversionError(f"this kind of body is not supported: {text.splitlines()[0][:60]}")
 
     def _graphql(self, text: str) -> str:
         query, _, variables = text.partition("\nvariables")
-        content = f'{{"query":{self._text(json.dumps(query.strip(), ensure_ascii=False))}'
-        variables_json = f',"variables":{self._text(variables.strip())}' if variables else ""
-        return f"{content}{variables_json}}}"
+        content = f'{{"query":{json.dumps(query.strip(), ensure_ascii=False)}'
+        variables_json = f',"variables":{variables.strip()}' if variables else ""
+        return self._json(f"{content}{variables_json}}}")
+
+    def _json(self, text: str) -> str:
+        """Translate JSON. Like hurl, escape variables in strings, except in names of members."""
+
+        def escaped(name: str) -> Variable:
+            return self.names.escaped(self._variable(name))
+
+        return "".join(
+            texts.translated(piece, escaped if piece[-1:] == '"' else self._variable)
+            for piece in _JSON_STRING.split(text)
+        )
 
     def _part(self, key: str, value: str) -> Part:
         name, match = self._text(key), _FILE.fullmatch(value)
@@ -384,7 +425,8 @@ class _Reader(Reader):
         elif text[0] in "{[" and "{{" not in text and (value := json_or(text)) is not None:
             assertion = f"body $ == {json.dumps(value, ensure_ascii=False)}"
         if assertion is None or not expectations.valid([assertion]):
-            self._note(entry, f"the expected body: {text.splitlines()[0][:60]}")
+            reason = f"the expected body: {text.splitlines()[0][:60]}"
+            self._note(entry, reason, entry.expected_at)
         else:
             entry.assertions.append(self._text(assertion))
 
@@ -399,6 +441,27 @@ def _captured(query: str, argument: str) -> str | None:
     if query == "regex" and text:
         return f"pm.response.text().match(new RegExp({json.dumps(text)}))[1]"
     return {"status": "pm.response.code", "body": "pm.response.text()"}.get(query)
+
+
+def _whole(path: str) -> str | None:
+    """Return the part of a JSONPath before the step for which hurl returns a list, or None."""
+    match = _SEVERAL.search(re.sub(r"'[^']*'", lambda quoted: "_" * len(quoted[0]), path))
+    if match is None:
+        return None
+    whole = path[: match.start()].rstrip(".[")
+    return json.dumps(whole, ensure_ascii=False) if re.search(r"\s", whole) else whole
+
+
+def _fits(query: str, argument: str, predicate: str, value: str) -> bool:
+    """Return whether a predicate fits the type of a query's result, so that it can hold in hurl."""
+    is_text = query in _TEXTS and "[" not in argument
+    if predicate in _ORDERS:
+        return not is_text and value[:1] != '"'
+    if predicate in (*_ON_TEXTS, "matches"):
+        return query in (*_TEXTS, "jsonpath", "xpath")
+    if predicate == "==":
+        return not is_text or value[:1] == '"' or "{{" in value
+    return predicate != "isDefined" or bool(argument)
 
 
 def _trimmed(lines: list[str]) -> str:

@@ -21,7 +21,7 @@ DYNAMIC: Final = {
 }
 """Postman's dynamic values that orgrest also has, mapped to their names in orgrest."""
 
-_UNUSABLE: Final = re.compile(f"{RESERVED.pattern}|encodeURIComponent")
+_UNUSABLE: Final = re.compile(f"{RESERVED.pattern}|encodeURIComponent|JSON|String")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -65,7 +65,15 @@ class Names:
         return Variable(original)
 
     def encoded(self, variable: Variable) -> Variable:
-        """Return an expression that percent-encodes a variable's value for a form or a query.
+        """Return an expression that percent-encodes a variable's value for a form or a query."""
+        return self._computed("encodeURIComponent({})", variable)
+
+    def escaped(self, variable: Variable) -> Variable:
+        """Return an expression that escapes a variable's value for a string in JSON."""
+        return self._computed("JSON.stringify(String({})).slice(1, -1)", variable)
+
+    def _computed(self, code: str, variable: Variable) -> Variable:
+        """Return an expression: `code` with the name of a variable in place of `{}`.
 
         If an expression cannot contain the variable's name, it contains an alias (see `aliases`).
         """
@@ -78,7 +86,7 @@ class Names:
                 self._alias_of[name] = self.free(f"text_{base}")
             name = self._alias_of[name]
             self.aliases[name] = variable
-        return Variable(f"encodeURIComponent({name})")
+        return Variable(code.format(name))
 
     def definitions(self) -> tuple[tuple[str, str], ...]:
         """Return the definitions of the aliases as (name, value) pairs."""

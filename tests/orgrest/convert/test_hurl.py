@@ -90,6 +90,8 @@ def test_a_file_becomes_requests_that_are_answered_alike(tmp_path: Path) -> None
         ("hex,63 61;", b"ca"),
         ("file,f.txt;", b"content"),
         ("<a>\n</a>", b"<a>\n</a>"),
+        ('{"a": "b # c"}   # no', b'{"a": "b # c"}'),
+        ("```\nline\n```   # no", b"line\n"),
         ("[Form]\na: b c", b"a=b%20c"),
         ("[Multipart]\na: b\nf: file,f.txt;", b'filename="f.txt"\r\nContent-Type: text/plain'),
     ],
@@ -100,6 +102,7 @@ def test_a_body_is_sent_as_it_is_written(body: str, data: bytes, tmp_path: Path)
     assert done.exit_code == 0, done.output
     (found,) = sent(tmp_path)
     assert data in (found.body or b"")
+    assert b"# no" not in (found.body or b"")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,18 @@ def test_a_body_is_sent_as_it_is_written(body: str, data: bytes, tmp_path: Path)
         ('jsonpath "$.a" == 1', ["body $.a == 1", "body $.a isNumber"]),
         ('jsonpath "$.a" not exists', ["body $.a not isDefined"]),
         ('jsonpath "$.a" != 1', ["body $.a != 1", "body $.a isDefined"]),
-        ('jsonpath "$.a[*]" count == 1', ["body $.a[*] count == 1"]),
+        ('jsonpath "$.a[*]" count == 1', ["body $.a[*] count == 1", "body $.a isDefined"]),
+        ("jsonpath \"$['b *'].*\" count > 0",
+         ["body \"$['b *'].*\" count > 0", "body \"$['b *']\" isDefined"]),
+        ('jsonpath "$.a" count == 1', ["body $.a count == 1", "body $.a isArray"]),
+        ('jsonpath "$.a" startsWith "b"', ["body $.a startsWith b", "body $.a isString"]),
+        ('jsonpath "$.a" not matches "b"', ["body $.a not matches b", "body $.a isString"]),
+        ('jsonpath "$.a" contains "b"', ["body $.a contains b", "body $.a not isNumber",
+                                         "body $.a not isBoolean", "body $.a not isObject"]),
+        ('jsonpath "$.a" > 5', ["body $.a > 5", "body $.a isNumber"]),
+        ('header "a" count == 2', ["header a count == 2", "header a count >= 2"]),
+        ('cookie "c[Value]" == "d"', ['cookie c == "d"']),
+        ('cookie "c[Max-Age]" > 5', ["cookie c[Max-Age] > 5"]),
         ('redirects count == 1', ["redirects == 1"]),
         ('bytes count > 1', ["length > 1"]),
         ('body matches /a\\/b/', ["body matches a/b"]),
@@ -159,6 +173,24 @@ def test_a_request_that_may_fail_in_hurl_may_fail_here(expected: str, tmp_path: 
         ('jsonpath "$.time" isIsoDate', True),
         ('header "X-Empty" exists', True),
         ("bytes count > 50", True),
+        ('jsonpath "$.list" count == 0', True),
+        ('jsonpath "$.none" count == 0', False),
+        ('jsonpath "$.none[*]" count == 0', False),
+        ('jsonpath "$.list[*]" count == 0', True),
+        ('jsonpath "$.one" count == 1', False),
+        ('header "X-Empty" count == 1', False),
+        ('header "X-Two" count == 2', True),
+        ('jsonpath "$.one" startsWith "1"', False),
+        ('jsonpath "$.one" endsWith "1"', False),
+        ('jsonpath "$.one" contains "1"', False),
+        ('jsonpath "$.one" not contains "2"', False),
+        ('jsonpath "$.one" matches "1"', False),
+        ('jsonpath "$.one" not matches "2"', False),
+        ('jsonpath "$.one" > 0', True),
+        ('jsonpath "$.text" > 0', False),
+        ('jsonpath "$.text" contains "5"', True),
+        ('jsonpath "$.texts" contains "a"', True),
+        ('cookie "c[Value]" == "d"', True),
     ],
 )
 @needs_engine
@@ -166,8 +198,9 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_hurl(
     line: str, holds: bool, tmp_path: Path
 ) -> None:
     body = b"""{"false": false, "null": null, "list": [], "day": "2026-01-31",
-        "time": "2026-01-31T12:00:00Z"}"""
-    answer = response(body, "Content-Type: application/json", "X-Empty: ")
+        "time": "2026-01-31T12:00:00Z", "one": 1, "text": "5", "texts": ["a"]}"""
+    headers = ("X-Empty: ", "X-Two: a", "X-Two: b", "Set-Cookie: c=d; Path=/")
+    answer = response(body, "Content-Type: application/json", *headers)
     with RawServer(lambda connection, _: connection.sendall(answer)) as server:
         imported(tmp_path, f"GET {server.url}/\nHTTP 200\n[Asserts]\n{line}\n", "--strict")
         ran = CliRunner().invoke(program, ["test", str(tmp_path / "out.http")])
@@ -181,13 +214,16 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_hurl(
         ('HTTP 200\n[Asserts]\njsonpath "$.a" isCollection', '[Asserts] jsonpath "$.a" isColl'),
         ('HTTP 200\n[Asserts]\njsonpath "$.a" > "b"', '[Asserts] jsonpath "$.a" > "b"'),
         ('HTTP 200\n[Asserts]\nheader "a" == 1', '[Asserts] header "a" == 1'),
+        ('HTTP 200\n[Asserts]\nheader "a" > 1', '[Asserts] header "a" > 1'),
+        ('HTTP 200\n[Asserts]\nstatus startsWith "2"', '[Asserts] status startsWith "2"'),
+        ('HTTP 200\n[Asserts]\ncookie "a" count == 0', '[Asserts] cookie "a" count == 0'),
         ('HTTP 200\n[Asserts]\njsonpath "$.a[*].b" contains "c"', '[Asserts] jsonpath "$.a[*].b"'),
         ('HTTP 200\n[Asserts]\njsonpath "$..b" exists', '[Asserts] jsonpath "$..b" exists'),
         ("HTTP 200\n[Asserts]\nbody exists", "[Asserts] body exists"),
         ("HTTP 200\n[Asserts]\nvariable \"a\" == 1", "[Asserts] variable"),
         ("HTTP 200\n[Captures]\na: xpath \"//b\"", '[Captures] a: xpath "//b"'),
         ("HTTP/2 200", "HTTP/2 is not checked: responses of any version pass"),
-        ("HTTP 200\n```\nline\n```", "the expected body: ```"),
+        ("HTTP 200\n```\nline\n```\n\nGET http://b", "source:3: not translated: the expected body"),
         ("[Options]\ninsecure: true", "[Options] insecure: true"),
         ("[Options]\nmax-time: 3m", "[Options] max-time: 3m"),
         ("[New]\na: b", "[New] a: b"),
@@ -202,6 +238,55 @@ def test_what_is_not_translated_is_reported_with_its_line(
     done = imported(tmp_path, f"GET http://h.example/\n{rest}\n", "--strict")
     assert done.exit_code == 1, done.output
     assert message in done.stderr
+
+
+def test_a_comment_after_several_spaces_does_not_become_a_part_of_the_body(tmp_path: Path) -> None:
+    text = (
+        "GET http://h.example/\nHTTP 200   # ok\n[Asserts]      # Explicit asserts section\n"
+        'status == 200\n\nPOST http://h.example/\n{"a": 1}\nHTTP 201\t # made\n'
+    )
+    done = imported(tmp_path, text, "--strict")
+    assert done.exit_code == 0, done.output
+    assert [request.body for request in sent(tmp_path)] == [None, b'{"a": 1}']
+    written = (tmp_path / "out.http").read_text()
+    assert written.count("?? status == 200\n") == 1
+    assert "?? status == 201\n" in written
+
+
+def test_a_comment_stays_with_its_request(tmp_path: Path) -> None:
+    text = (
+        "# one\nPOST http://h.example/1\n# two\n{}\n# three\nHTTP 200\n\n"
+        "# four\n\nGET http://h.example/2\n# five\n"
+    )
+    imported(tmp_path, text, "--strict")
+    first, _, second = (tmp_path / "out.http").read_text().partition("\n### GET")
+    for comments, part in (("one two three", first), ("four five", second)):
+        assert "".join(f"# {comment}\n" for comment in comments.split()) in part
+
+
+def test_an_xml_body_has_the_media_type_that_hurl_sends(tmp_path: Path) -> None:
+    imported(tmp_path, "POST http://h.example/\n<a>1</a>\nHTTP 200\n", "--strict")
+    (found,) = sent(tmp_path)
+    assert found.header("Content-Type") == "application/xml"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"{{key}}": "{{a-b}}", "c\\"": [{{n}}, "x {{a-b}}: {{newUuid}}"]}',
+        '```graphql\nq\nvariables {"{{key}}": "{{a-b}}", "c\\"": [{{n}}, "x {{a-b}}: u"]}\n```',
+    ],
+)
+@needs_engine
+def test_a_variable_in_a_json_string_cannot_break_the_body(body: str, tmp_path: Path) -> None:
+    imported(tmp_path, f"POST http://h.example/\n{body}\nHTTP 200\n", "--strict")
+    text = 'say "hi"\\\n\t\u00e9'
+    (found,) = sent(tmp_path, key="k", n="1", **{"a-b": text})
+    value = json.loads(found.body or b"")
+    value = value.get("variables", value)
+    assert value["k"] == text
+    assert value['c"'][0] == 1
+    assert value['c"'][1].startswith(f"x {text}: ")
 
 
 def test_options_become_directives(tmp_path: Path) -> None:
