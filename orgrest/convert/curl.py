@@ -24,7 +24,7 @@ from orgrest import classes
 from orgrest.convert.curl_options import Command, read_words
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.exports import each, shell_names, text_of
-from orgrest.convert.shared.forms import multipart
+from orgrest.convert.shared.forms import multipart, with_content_type
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
@@ -309,8 +309,7 @@ def _body(
     ]
     kind = next((value for key, value in headers if key.lower() == "content-type"), "")
     body, kind = multipart(fields, kind)
-    return body, [*(header for header in headers if header[0].lower() != "content-type"),
-                  ("Content-Type", kind)]  # fmt: skip
+    return body, with_content_type(headers, kind)
 
 
 def _read_ansi(text: str) -> str:

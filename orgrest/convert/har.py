@@ -20,7 +20,7 @@ from orgrest.convert.messages import kept
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.exports import Basic, ExportedRequest, each
 from orgrest.convert.shared.fields import Fields
-from orgrest.convert.shared.forms import multipart, urlencoded
+from orgrest.convert.shared.forms import multipart, urlencoded, with_content_type
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
@@ -145,9 +145,7 @@ def _request(fields: Fields) -> Request:
             )
         pair.ignore("name", "value")
     body, kind = _body(fields)
-    has_type = any(key.lower() == "content-type" for key, _ in headers)
-    if kind and body is not None and not has_type:
-        headers.append(("Content-Type", texts.literal(kind)))
+    headers = with_content_type(headers, texts.literal(kind))
     return Request(method.upper() if method.islower() else method, texts.literal(url),
                    headers=tuple(headers), body=body, notes=(*notes, *fields.unread()),
                    place=fields.place)  # fmt: skip

@@ -15,7 +15,15 @@ from orgrest import classes
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.authorization import Authorization
 from orgrest.convert.shared.fields import Fields, as_object
-from orgrest.convert.shared.forms import Part, file_part, file_path, multipart, pairs_encoded
+from orgrest.convert.shared.forms import (
+    Part,
+    encoded_form,
+    file_part,
+    file_path,
+    multipart,
+    pairs_encoded,
+    query_encoded,
+)
 from orgrest.convert.shared.model import (
     Collection,
     ConversionError,
@@ -40,6 +48,7 @@ _TAGS: Final = (
     (r"timestamp(?:\s+['\"]iso-8601['\"].*)?|now\s+['\"]iso-8601['\"].*", "$isoTimestamp"),
     (r"now\s+['\"]unix['\"].*", "$timestamp"),
 )
+_PATH_PARAMETER: Final = re.compile(r"(?<=/):(?P<name>[^/?#:]+)")
 _RESPONSE: Final = re.compile(
     r"response\s+'(?P<part>\w+)'\s*,\s*'(?P<id>[^']+)'(?:\s*,\s*'(?P<filter>[^']*)')?.*"
 )
@@ -83,6 +92,8 @@ def read(source: Source) -> Collection:
 
 class _Reader(Reader):
     """Reads what versions 4 and 5 have in common."""
+
+    cookies_sent = "Insomnia also sends the cookies that responses set"
 
     def __init__(self, whole: Fields) -> None:
         super().__init__()
@@ -161,13 +172,19 @@ class _Reader(Reader):
         url = fields.text("url").strip()
         if not url:
             raise ConversionError("the request has no URL")
+        values: dict[str, str] = {}
         for parameter in fields.objects("pathParameters"):
             parameter.ignore("id")
-            key, value = parameter.text("name"), parameter.text("value")
-            if key:
-                url = re.sub(rf":{re.escape(key)}(?![\w-])", value.replace("\\", r"\\"), url)
+            values.setdefault(parameter.text("name"), parameter.text("value"))
+        address, at = "", 0
+        for match in _PATH_PARAMETER.finditer(url):
+            if value := values.get(match["name"]):
+                address += self._text(url[at : match.start()])
+                address += encoded_form(self._text(value), self.names)
+                at = match.end()
+        address += self._text(url[at:])
         pairs = (self._pair(parameter, disabled) for parameter in fields.objects("parameters"))
-        query, address = pairs_encoded(filter(None, pairs), self.names), self._text(url)
+        query = query_encoded(filter(None, pairs), self.names).replace("%2C", ",")
         return address + (f"{'&' if '?' in address else '?'}{query}" if query else "")
 
     def _pair(self, fields: Fields, disabled: list[str]) -> tuple[str, str] | None:

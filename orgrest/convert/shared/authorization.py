@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from orgrest import classes
 from orgrest.convert.shared import texts
-from orgrest.convert.shared.forms import pairs_encoded
+from orgrest.convert.shared.forms import query_encoded
 from orgrest.convert.shared.variables import Names
 
 
@@ -33,17 +33,18 @@ class Authorization:
     ) -> tuple[str, list[tuple[str, str]]]:
         """Return a URL and headers to which these credentials have been added.
 
-        A header with credentials replaces headers of the same name. `names` contains the names of
-        the source's variables.
+        A header with credentials replaces headers of the same name, but a cookie is added to the
+        others. `names` contains the names of the source's variables.
         """
         if not self.name:
             return url, headers
         if self.query:
-            query = pairs_encoded([(self.name, self.value)], names)
-            query = re.sub("%25(?=[0-9A-Fa-f]{2})", "%", query)  # it was encoded already
+            query = query_encoded([(self.name, self.value)], names)
             return f"{url}{'&' if '?' in url else '?'}{query}", headers
+        same = [value for name, value in headers if name.lower() == self.name.lower()]
         kept = [pair for pair in headers if pair[0].lower() != self.name.lower()]
-        return url, [*kept, (self.name, self.value)]
+        value = "; ".join([*same, self.value]) if self.name == "Cookie" else self.value
+        return url, [*kept, (self.name, value)]
 
 
 def header_of(kind: str, parameters: Mapping[str, str]) -> Authorization:
@@ -66,8 +67,10 @@ def header_of(kind: str, parameters: Mapping[str, str]) -> Authorization:
         name = parameters.get("key", "")
         if not name:
             return Authorization(problem="the API key has no name")
-        in_query = parameters.get("in") == "query"
-        return Authorization(name, parameters.get("value", ""), query=in_query)
+        value, where = parameters.get("value", ""), parameters.get("in")
+        if where == "cookie":
+            return Authorization("Cookie", f"{name}={value}")
+        return Authorization(name, value, query=where == "query")
     if kind == "awsv4":
         return _aws(parameters)
     if kind == "oauth2":

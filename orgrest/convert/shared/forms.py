@@ -73,6 +73,11 @@ def pairs_encoded(fields: Iterable[tuple[str, str]], names: Names) -> str:
     )
 
 
+def query_encoded(fields: Iterable[tuple[str, str]], names: Names) -> str:
+    """Return names and values encoded as a query. What is encoded already is not encoded again."""
+    return re.sub("%25(?=[0-9A-Fa-f]{2})", "%", pairs_encoded(fields, names))
+
+
 def file_path(path: str) -> str:
     """Return a path in the notation of request files.
 
@@ -124,6 +129,21 @@ def multipart(fields: Sequence[Part], kind: str = "") -> tuple[tuple[Piece, ...]
         pieces = [newline.join(map(str, pieces))]
     kind = kind if match else f"{kind or 'multipart/form-data'}; boundary={boundary}"
     return tuple(pieces), kind
+
+
+def with_content_type(headers: Iterable[tuple[str, str]], kind: str) -> list[tuple[str, str]]:
+    """Return headers to which the media type of a body was added, unless they already have one.
+
+    A media type with a boundary replaces theirs, because the body contains this boundary.
+    """
+    has_boundary = _GIVEN.search(kind) is not None
+    kept = [
+        (name, value)
+        for name, value in headers
+        if name.lower() != "content-type" or value == kind or not has_boundary
+    ]
+    has_type = any(name.lower() == "content-type" for name, _ in kept)
+    return kept if has_type or not kind else [*kept, ("Content-Type", kind)]
 
 
 def _with_newlines(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from orgrest import classes
 from orgrest.convert.shared import expectations
 from orgrest.convert.shared.authorization import Authorization, header_of
+from orgrest.convert.shared.forms import with_content_type
 from orgrest.convert.shared.model import ConversionError, Note, Piece, Request
 from orgrest.convert.shared.variables import Names
 from orgrest.http.syntax import is_token
@@ -115,11 +116,7 @@ class Reader:
     def _put_together(self, own: Draft, fields: Fields, name: str, around: Inherited) -> Request:
         if not is_token(own.method):
             raise ConversionError(f"invalid method {own.method[:40]!r}")
-        headers = list(_combined(around.headers, own.headers))
-        if own.kind.startswith("multipart/"):
-            headers = [pair for pair in headers if pair[0].lower() != "content-type"]
-        if own.kind and not any(key.lower() == "content-type" for key, _ in headers):
-            headers.append(("Content-Type", own.kind))
+        headers = with_content_type(_combined(around.headers, own.headers), own.kind)
         authorization = around.authorization if own.authorization is None else own.authorization
         url = own.url
         if authorization is not None:

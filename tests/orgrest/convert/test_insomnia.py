@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from components import needs_engine
 from imports import imported, sent
 
 from orgrest.commands.main import program
@@ -111,6 +112,7 @@ def test_a_list_of_resources_becomes_a_tree(tmp_path: Path) -> None:
     [
         ({"type": "apikey", "key": "k", "value": "v"}, "k: v"),
         ({"type": "apikey", "key": "k", "value": "v", "addTo": "queryParams"}, "/?k=v"),
+        ({"type": "apikey", "key": "k", "value": "v", "addTo": "cookie"}, "Cookie: k=v\n"),
         ({"type": "bearer", "token": "t", "prefix": "Token"}, "Authorization: Token t"),
         ({"type": "iam", "accessKeyId": "a", "secretAccessKey": "s", "region": "r"},
          "Authorization: AWS a s region:r"),
@@ -122,6 +124,37 @@ def test_a_list_of_resources_becomes_a_tree(tmp_path: Path) -> None:
 def test_credentials_become_a_header(auth: Json, line: str, tmp_path: Path) -> None:
     imported(tmp_path, export(request(authentication=auth)))
     assert line in (tmp_path / "out.http").read_text()
+
+
+def test_a_key_in_a_cookie_is_added_to_the_other_cookies(tmp_path: Path) -> None:
+    auth = {"type": "apikey", "key": "k", "value": "v", "addTo": "cookie"}
+    cookie = {"name": "cookie", "value": "a=b"}
+    done = imported(tmp_path, export(request(authentication=auth, headers=[cookie])))
+    (found,) = sent(tmp_path)
+    assert found.headers == (("Cookie", "a=b; k=v"),)
+    assert "Insomnia also sends the cookies that responses set" in done.stderr
+
+
+@needs_engine
+def test_a_value_in_the_url_is_encoded_once(tmp_path: Path) -> None:
+    parameters = [
+        {"name": "a", "value": "2024-01-01T00%3A00"},
+        {"name": "b", "value": "1,2 50% %C3%BC"},
+    ]
+    values = [
+        {"name": "id", "value": "a/b?c"},
+        {"name": "who", "value": "{{ _.who }}"},
+        {"name": "none", "value": ""},
+    ]
+    url = "http://h.example/:id/:who/:none/:idx/{{ _.who }}?x=:id"
+    imported(
+        tmp_path, export(request(url=url, pathParameters=values, parameters=parameters)), "--strict"
+    )
+    (found,) = sent(tmp_path, who="d/e")
+    assert found.url == (
+        "http://h.example/a%2Fb%3Fc/d%2Fe/:none/:idx/d/e?x=:id"
+        "&a=2024-01-01T00%3A00&b=1,2%2050%25%20%C3%BC"
+    )
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,21 @@ class TestHar:
         assert b'name="a"\r\n\r\nb\r\n' in request.body
         assert b'filename="f.txt"\r\n\r\ncontent\r\n' in request.body
 
+    @pytest.mark.parametrize(
+        "sent_type", ["multipart/form-data", "multipart/form-data; boundary=b"]
+    )
+    def test_the_parts_of_a_form_have_the_boundary_that_the_header_names(
+        self, sent_type: str, tmp_path: Path
+    ) -> None:
+        headers = [{"name": "content-type", "value": sent_type}, {"name": "X", "value": "y"}]
+        data = {"mimeType": sent_type, "params": [{"name": "a", "value": "b"}]}
+        imported(tmp_path, self.entry(headers=headers, postData=data), "--strict")
+        (request,) = sent(tmp_path)
+        boundary = (request.header("Content-Type") or "").partition("boundary=")[2]
+        assert boundary
+        assert (request.body or b"").startswith(f"--{boundary}\r\n".encode())
+        assert len(request.headers) == 2
+
     def test_a_recorded_redirect_is_not_followed_to_a_request_that_is_sent_again(
         self, tmp_path: Path
     ) -> None:
