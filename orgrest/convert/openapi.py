@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import quote
 
 from orgrest import classes
 from orgrest.convert import swagger
@@ -20,7 +19,7 @@ from orgrest.convert.samples import Sampler
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.authorization import Authorization, header_of
 from orgrest.convert.shared.fields import Fields, as_object
-from orgrest.convert.shared.forms import Part, multipart, urlencoded
+from orgrest.convert.shared.forms import Part, encoded, multipart, urlencoded
 from orgrest.convert.shared.model import Collection, ConversionError, Folder, Note, Piece, Request
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.variables import Names
@@ -34,6 +33,8 @@ _PREFERRED: Final = (
 _MOST_REFERENCES: Final = 50
 _IN_HEADERS: Final = ("accept", "content-type", "authorization")  # described by other fields
 _BRACES: Final = re.compile(r"\{([^{}]+)\}")
+_MARKS: Final = {"label": ".", "matrix": ";"}
+"""Maps a style of path parameters to what precedes and separates the values."""
 
 
 def recognizes(source: Source) -> bool:
@@ -227,8 +228,8 @@ class _Reader:
                 shown = ", ".join(f"{a}={b}" if b else a for a, b in pairs)
                 described.append(f"(optional: {where} {shown or key})")
             elif where == "path":
-                value = ",".join(texts.plain(b) or "" for _, b in pairs)
-                definitions.append((self._names.name(key), quote(value, safe=",")))
+                value = pairs[0][1] if pairs else ""
+                definitions.append((self._names.name(key), value))
             elif where == "query":
                 query += [urlencoded([pair]) for pair in pairs]
             elif where == "cookie":
@@ -266,7 +267,16 @@ class _Reader:
                      "example", "examples", "content", begins="x-")  # fmt: skip
         style, where = given.text("style"), given.given.get("in")
         explode = given.flag("explode", where in ("query", "cookie") and style in ("", "form"))
-        return _styled(name, self._example(given.given), style, explode=explode)
+        value = self._example(given.given)
+        pairs = _styled(name, value, style, explode=explode)
+        if where == "path":
+            pairs = [(encoded(key, ","), encoded(text, ",")) for key, text in pairs]
+        if where not in ("path", "header") or not pairs:
+            return pairs
+        mark = _MARKS.get(style, "")
+        is_named = style == "matrix" or (explode and isinstance(value, dict))
+        parts = [f"{key}={text}" if is_named else text for key, text in pairs]
+        return [(texts.literal(name), mark + (mark or ",").join(parts))]
 
     def _example(self, given: Mapping[str, Any]) -> Any:
         """Return the example for a parameter or body, or else a sample value for its schema."""
@@ -297,8 +307,7 @@ class _Reader:
         media = as_object(self._resolved(content[kind]))
         value = self._example(media)
         if kind.startswith("multipart/"):
-            schema = as_object(self._resolved(media.get("schema")))
-            return multipart(list(self._fields(schema, value)), kind)
+            return multipart(list(self._fields(media, value)), kind)
         if not re.fullmatch(r"[\w.+/; =-]+", kind):
             kind = "application/octet-stream"
         if kind.startswith("application/x-www-form-urlencoded"):
@@ -325,15 +334,20 @@ class _Reader:
                 explode = encoding.get("explode", style in ("", "form")) is True
                 yield from _styled(str(key), item, style, explode=explode)
 
-    def _fields(self, schema: Mapping[str, Any], value: Any) -> Iterator[Part]:
+    def _fields(self, media: Mapping[str, Any], value: Any) -> Iterator[Part]:
         """Yield the parts of a multipart form, with the contents in `value`."""
-        properties = as_object(schema.get("properties"))
+        properties = as_object(as_object(self._resolved(media.get("schema"))).get("properties"))
         for key, item in as_object(value).items():
             name = texts.literal(str(key))
-            if as_object(self._resolved(properties.get(key))).get("format") == "binary":
-                yield name, f"./{texts.name_of(str(key))}", name, "application/octet-stream", True
+            schema = as_object(self._resolved(properties.get(key)))
+            of_items = as_object(self._resolved(schema.get("items")))
+            if "binary" in (schema.get("format"), of_items.get("format")):
+                path, kind = f"./{texts.name_of(str(key))}", "application/octet-stream"
+                files = item if isinstance(item, list) else [item]
+                yield from ((name, path, name, kind, True) for _ in files)
             else:
-                yield name, texts.literal(_plain(item)), "", "", False
+                for field, text in self._form(media, {key: item}):
+                    yield field, text, "", "", False
 
     def _authorization(self, given: Fields, security: Any) -> Authorization:
         """Return the credentials for the first scheme of the first alternative in `security`."""
@@ -355,10 +369,8 @@ class _Reader:
         parameters = {"token": variable, "accessToken": variable, "value": variable,
                       "username": "{{username}}", "password": "{{password}}"}  # fmt: skip
         if kind == "apikey":
-            name, where = str(scheme.get("name") or ""), str(scheme.get("in"))
-            if where == "cookie":
-                return Authorization("Cookie", f"{texts.literal(name)}={variable}")
-            parameters |= {"key": texts.literal(name), "in": where}
+            name = texts.literal(str(scheme.get("name") or ""))
+            parameters |= {"key": name, "in": str(scheme.get("in"))}
         header = header_of("oauth2" if kind == "openidconnect" else kind, parameters)
         if header.problem:
             given.note(f"security: {key}: {header.problem}")

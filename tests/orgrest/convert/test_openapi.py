@@ -149,6 +149,47 @@ def test_credentials_are_variables(scheme: Json, header: tuple[str, str], tmp_pa
     assert header in found.headers
 
 
+def test_a_key_in_a_cookie_does_not_replace_a_cookie_parameter(tmp_path: Path) -> None:
+    cookie = {"name": "a", "in": "cookie", "required": True, "example": "b"}
+    text = json.loads(small(security=[{"s": []}], parameters=[cookie]))
+    scheme = {"type": "apiKey", "in": "cookie", "name": "c"}
+    text["components"] = {"securitySchemes": {"s": scheme}}
+    (found,) = made(tmp_path, json.dumps(text), s="v")
+    assert found.headers == (("Cookie", "a=b; c=v"),)
+
+
+@pytest.mark.parametrize(
+    ("where", "style", "explode", "example", "text"),
+    [
+        ("path", "matrix", False, 5, ";p=5"),
+        ("path", "matrix", False, [3, "a/b"], ";p=3,a%2Fb"),
+        ("path", "matrix", True, [3, 4], ";p=3;p=4"),
+        ("path", "matrix", False, {"R": 1, "G": 2}, ";p=R,1,G,2"),
+        ("path", "matrix", True, {"R": 1, "G": 2}, ";R=1;G=2"),
+        ("path", "label", False, 5, ".5"),
+        ("path", "label", False, [3, 4], ".3,4"),
+        ("path", "label", True, [3, 4], ".3.4"),
+        ("path", "label", True, {"R": 1, "G": 2}, ".R=1.G=2"),
+        ("path", "simple", False, {"R": 1, "G": 2}, "R,1,G,2"),
+        ("path", "simple", True, {"R": 1, "G": 2}, "R=1,G=2"),
+        ("path", "simple", True, ["a b", 4], "a%20b,4"),
+        ("header", "simple", True, {"R": 1, "G": 2}, "R=1,G=2"),
+        ("header", "simple", True, ["a b", 4], "a b,4"),
+    ],
+)
+def test_a_parameter_has_the_style_of_the_description(
+    where: str, style: str, explode: bool, example: Any, text: str, tmp_path: Path
+) -> None:
+    parameter = {"name": "p", "in": where, "required": True, "style": style, "explode": explode,
+                 "example": example, "schema": {}}  # fmt: skip
+    described = json.loads(small(parameters=[parameter], responses={}))
+    described["paths"] = {"/a/{p}" if where == "path" else "/a": described["paths"]["/a"]}
+    (found,) = made(tmp_path, json.dumps(described))
+    assert text == (
+        found.header("p") if where == "header" else found.url.removeprefix("http://h/a/")
+    )
+
+
 @needs_engine
 def test_a_key_in_the_query_does_not_become_another_parameter(tmp_path: Path) -> None:
     text = json.loads(small(security=[{"api-key": []}]))
@@ -193,6 +234,30 @@ def test_lists_and_objects_in_a_form_are_sent_as_the_description_says(
     content = {"application/x-www-form-urlencoded": media}
     (found,) = made(tmp_path, small(requestBody={"content": content}))
     assert found.body == body
+
+
+def test_each_element_of_a_list_is_a_part_of_a_multipart_form(tmp_path: Path) -> None:
+    (tmp_path / "files").write_bytes(b"content")
+    files = {"type": "array", "items": {"$ref": "#/components/schemas/File"}}
+    tags = {"type": "array", "items": {"type": "string"}, "example": ["a", "b"]}
+    codes = {"type": "array", "items": {}, "example": [1, 2]}
+    media = {
+        "schema": {"properties": {"files": files, "tags": tags, "codes": codes}},
+        "encoding": {"codes": {"contentType": "application/json"}},
+    }
+    described = json.loads(small(requestBody={"content": {"multipart/form-data": media}}))
+    described["components"] = {"schemas": {"File": {"type": "string", "format": "binary"}}}
+    (found,) = made(tmp_path, json.dumps(described))
+    parts = (found.body or b"").split(b"--orgrest-form-boundary")[1:-1]
+    file = (
+        b'name="files"; filename="files"\r\nContent-Type: application/octet-stream\r\n\r\ncontent'
+    )
+    assert [part.partition(b"form-data; ")[2] for part in parts] == [
+        file + b"\r\n",
+        b'name="tags"\r\n\r\na\r\n',
+        b'name="tags"\r\n\r\nb\r\n',
+        b'name="codes"\r\n\r\n[1, 2]\r\n',
+    ]
 
 
 @pytest.mark.parametrize(
