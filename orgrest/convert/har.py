@@ -19,7 +19,7 @@ from orgrest import __version__, classes
 from orgrest.convert.messages import kept
 from orgrest.convert.shared import texts
 from orgrest.convert.shared.exports import Basic, ExportedRequest, each
-from orgrest.convert.shared.fields import Fields
+from orgrest.convert.shared.fields import Fields, as_object
 from orgrest.convert.shared.forms import multipart, urlencoded, with_content_type
 from orgrest.convert.shared.model import (
     Collection,
@@ -54,6 +54,8 @@ NO_RESPONSE = {
     "bodySize": -1,
 }
 """What browsers write for a missing response."""
+_LOCAL = ("data:", "blob:")
+"""The schemes of URLs for which browsers record an entry, although they send no request."""
 _REDIRECTS = ("301", "302", "303", "307", "308")
 
 
@@ -77,6 +79,9 @@ def read(source: Source) -> Collection:
         pages = {page.text("id"): page for page in log.objects("pages")}
         folders: dict[str, list[Request]] = {}
         for entry in log.objects("entries"):
+            if str(as_object(entry.given.get("request")).get("url")).startswith(_LOCAL):
+                entry.ignore(*entry.given)
+                continue
             folders.setdefault(entry.text("pageref"), []).append(_read(entry))
         for page in pages.values():
             page.ignore("startedDateTime", "pageTimings", "comment")
@@ -133,6 +138,8 @@ def _request(fields: Fields) -> Request:
     pairs = [(header.text("name"), header.text("value")) for header in _pairs(fields, "headers")]
     if not is_token(method) or not url:
         raise ConversionError("the request has no method or no URL", file=fields.place)
+    if url.startswith(("ws:", "wss:")):
+        raise ConversionError(f"WebSockets are not imported: write WEBSOCKET {url}")
     headers = list(kept(pairs, url, fields.place, notes))
     cookies = [(cookie.text("name"), cookie.text("value")) for cookie in _pairs(fields, "cookies")]
     if cookies and not any(key.lower() == "cookie" for key, _ in headers):

@@ -249,6 +249,11 @@ class _Reader(Reader):
         if kind == "apikey" and parameters.get("in") == "queryParams":
             parameters["in"] = "query"
         kind = "awsv4" if kind == "iam" else kind
+        if kind == "basic" and auth.given.get("useISO88591") is True:
+            plain = texts.plain(parameters.get("username", "") + parameters.get("password", ""))
+            if plain is None or not plain.isascii():
+                reason = "auth: the user name and password are encoded in UTF-8, not in ISO 8859-1"
+                fields.note(reason, blocks=plain is not None)
         return self.credentials(fields, kind, parameters, inherited=inherited)
 
     def _scripts(self, fields: Fields) -> tuple[list[str], list[str]]:

@@ -118,6 +118,10 @@ def test_a_list_of_resources_becomes_a_tree(tmp_path: Path) -> None:
          "Authorization: AWS a s region:r"),
         ({"type": "bearer", "token": "t", "disabled": True}, "POST http://h.example/\n"),
         ({"type": "oauth2", "accessToken": "t", "tokenPrefix": ""}, "Authorization: Bearer t"),
+        ({"type": "basic", "username": "\u00fc", "password": "p", "useISO88591": True},
+         "# not translated: auth: the user name and password are encoded in UTF-8, not in ISO"),
+        ({"type": "basic", "username": "u", "password": "p", "useISO88591": True},
+         "### One\nPOST http://h.example/\nAuthorization: Basic u p"),
         ({"type": "hawk"}, "# not translated: auth: unknown authentication type hawk"),
     ],
 )  # fmt: skip

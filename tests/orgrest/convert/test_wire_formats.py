@@ -206,6 +206,14 @@ class TestHar:
         assert (request.body or b"").startswith(f"--{boundary}\r\n".encode())
         assert len(request.headers) == 2
 
+    def test_only_entries_for_requests_over_http_become_requests(self, tmp_path: Path) -> None:
+        urls = ["data:image/png;base64,iVBOR", "wss://x.example/ws", "blob:https://x.example/1"]
+        entries = [json.loads(self.entry(url=url, method="GET")) for url in [*urls, "http://x/"]]
+        done = imported(tmp_path, json.dumps({"log": {"entries": entries}}), "--strict")
+        assert [request.url for request in sent(tmp_path)] == ["http://x/"]
+        (problem,) = done.stderr.splitlines()
+        assert "WebSockets are not imported: write WEBSOCKET wss://x.example/ws" in problem
+
     def test_a_recorded_redirect_is_not_followed_to_a_request_that_is_sent_again(
         self, tmp_path: Path
     ) -> None:
