@@ -20,11 +20,20 @@ from orgrest.convert.shared import texts
 from orgrest.convert.shared.authorization import Authorization, header_of
 from orgrest.convert.shared.fields import Fields, as_object
 from orgrest.convert.shared.forms import Part, encoded, multipart, urlencoded
-from orgrest.convert.shared.model import Collection, ConversionError, Folder, Note, Piece, Request
+from orgrest.convert.shared.model import (
+    Collection,
+    ConversionError,
+    Folder,
+    Inclusion,
+    Note,
+    Piece,
+    Request,
+)
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.variables import Names
 from orgrest.description.model import METHODS
 from orgrest.description.nodes import steps
+from orgrest.structured import json_or
 
 _PREFERRED: Final = (
     r"application/json\b", r"application/[\w.+-]+\+json\b", r"application/x-www-form-urlencoded\b",
@@ -312,9 +321,15 @@ class _Reader:
             kind = "application/octet-stream"
         if kind.startswith("application/x-www-form-urlencoded"):
             return (urlencoded(self._form(media, value)),), kind
-        if isinstance(value, str) and not re.search(r"[/+]json\b", kind):
+        schema = as_object(self._resolved(media.get("schema")))
+        is_json = re.search(r"[/+]json\b", kind) is not None
+        if isinstance(value, str) and is_json and schema.get("type") != "string":
+            is_json = not isinstance(json_or(value), dict | list)  # otherwise, it is the JSON text
+        if value == "" and schema.get("format") == "binary":
+            return (Inclusion("./body"),), kind
+        if isinstance(value, str) and not is_json:
             return (texts.body_of(value),), kind
-        if re.search(r"[/+]json\b", kind):
+        if is_json:
             text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
             return (texts.body_of(text),), kind
         if value is not None:

@@ -38,6 +38,7 @@ class Sampler:
     def __init__(self, resolve: Callable[[Any], Any]) -> None:
         self._resolve = resolve
         self._left = _MOST
+        self._open: list[object] = []  # the schemas around the current one
 
     def sample(self, schema: object) -> Any:
         """Return a value that matches a schema: its example, its default, or a generated value."""
@@ -55,12 +56,23 @@ class Sampler:
         for name in ("examples", "enum"):
             if isinstance(schema.get(name), list) and schema[name]:
                 return schema[name][0]
+        self._open.append(schema)
+        value = self._composed(schema, depth)
+        self._open.pop()
+        return value
+
+    def _composed(self, schema: Mapping[str, Any], depth: int) -> Any:
         if isinstance(schema.get("allOf"), list):
             return self._merged(schema, depth)
         for name in ("oneOf", "anyOf"):
             if isinstance(schema.get(name), list) and schema[name]:
-                return self._value(schema[name][0], depth + 1)
+                first = schema[name][0]
+                return _discriminated(self._value(first, depth + 1), schema, first)
         return self._of_type(schema, depth)
+
+    def _contains_itself(self, given: object) -> bool:
+        schema = self._resolve(given)
+        return any(schema is around for around in self._open)
 
     def _merged(self, schema: Mapping[str, Any], depth: int) -> Any:
         rest = {key: value for key, value in schema.items() if key != "allOf"}
@@ -75,13 +87,17 @@ class Sampler:
         if isinstance(kind, list):
             kind = next((type_ for type_ in kind if type_ != "null"), None)
         if kind == "object" or "properties" in schema:
+            required = schema.get("required")
+            required = required if isinstance(required, list) else []
             return {
                 str(name): self._value(property_, depth + 1)
                 for name, property_ in as_object(schema.get("properties")).items()
                 if not as_object(self._resolve(property_)).get("readOnly")
+                and (name in required or not self._contains_itself(property_))
             }
         if kind == "array" or "items" in schema:
-            item = self._value(schema.get("items"), depth + 1)
+            items = schema.get("items")
+            item = None if self._contains_itself(items) else self._value(items, depth + 1)
             return [] if item is None else [item]
         if kind == "string":
             return _TEXTS.get(str(schema.get("format")), "text")
@@ -89,3 +105,15 @@ class Sampler:
             least = schema.get("minimum")
             return least if isinstance(least, int | float) else 1
         return True if kind == "boolean" else None
+
+
+def _discriminated(value: Any, schema: Mapping[str, Any], chosen: object) -> Any:
+    """Return a value in which the schema's discriminator, if any, names the chosen alternative."""
+    discriminator = as_object(schema.get("discriminator"))
+    name, reference = discriminator.get("propertyName"), as_object(chosen).get("$ref")
+    if not (isinstance(value, dict) and name and isinstance(reference, str)):
+        return value
+    short = reference.rpartition("/")[2]
+    mapping = as_object(discriminator.get("mapping")).items()
+    keys = [key for key, target in mapping if target in (reference, short)]
+    return {**value, name: keys[0] if keys else short}

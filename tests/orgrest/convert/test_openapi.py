@@ -204,11 +204,16 @@ def test_a_key_in_the_query_does_not_become_another_parameter(tmp_path: Path) ->
     [
         ({"example": {"a": "{{b}}"}}, "application/vnd.x+json", b'{\n  "a": "{{b}}"\n}'),
         ({"example": "<a/>"}, "application/xml", b"<a/>"),
+        ({"example": '{"a": 1}'}, "application/json", b'{"a": 1}'),
+        ({"example": "a"}, "application/json", b'"a"'),
+        ({"example": "{}", "schema": {"type": "string"}}, "application/json", b'"{}"'),
+        ({"schema": {"type": "string", "format": "binary"}}, "image/png", b"content"),
         ({"schema": {"properties": {"a": {"type": "boolean"}}}}, "multipart/form-data",
          FORM),
     ],
 )  # fmt: skip
 def test_a_body_is_that_of_its_type(media: Json, kind: str, body: bytes, tmp_path: Path) -> None:
+    (tmp_path / "body").write_bytes(b"content")
     (found,) = made(tmp_path, small(requestBody={"content": {kind: media}}))
     assert found.body == body
     assert (found.header("Content-Type") or "").startswith(kind)
@@ -323,6 +328,37 @@ def test_a_schema_that_holds_itself_has_a_sample(tmp_path: Path) -> None:
     text["components"] = {"x": {"properties": {"a": x, "b": y}}, "y": y}
     (found,) = made(tmp_path, json.dumps(text))
     assert json.loads(found.body or b"")["b"] is None
+
+
+def test_a_schema_that_holds_itself_has_a_sample_that_holds_to_it() -> None:
+    node: Json = {"type": "object", "required": ["id"]}
+    node["properties"] = {
+        "id": {"type": "string"},
+        "next": node,
+        "below": {"type": "array", "items": node},
+        "other": {"properties": {"node": node, "n": {"type": "integer"}}},
+    }
+    sample = Sampler(lambda one: one).sample(node)
+    assert sample == {"id": "text", "below": [], "other": {"n": 1}}
+
+
+@pytest.mark.parametrize(
+    ("mapping", "name"), [({}, "Cat"), ({"cat": "#/components/schemas/Cat"}, "cat"),
+                          ({"dog": "Dog", "cat": "Cat"}, "cat")],
+)  # fmt: skip
+def test_a_sample_names_the_alternative_that_it_is(
+    mapping: Json, name: str, tmp_path: Path
+) -> None:
+    schema = {
+        "oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
+        "discriminator": {"propertyName": "kind", "mapping": mapping},
+    }
+    media = {"application/json": {"schema": schema}}
+    described = json.loads(small(requestBody={"content": media}))
+    animal = {"properties": {"kind": {"type": "string"}}}
+    described["components"] = {"schemas": {"Cat": animal, "Dog": animal}}
+    (found,) = made(tmp_path, json.dumps(described))
+    assert json.loads(found.body or b"") == {"kind": name}
 
 
 SCHEMAS = st.recursive(
