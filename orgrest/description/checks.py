@@ -121,9 +121,9 @@ def _parameters(
     except ValueError:
         query = ""
     query_pairs = pairs(query)
-    every = operation.parameters()
-    names = {item.name for item in every if item.where == "query"}
-    known: set[str] = set()
+    every = [item for item in operation.parameters() if not _is_ignored(item)]
+    known = operation.query_keys()
+    names = known | {item.name for item in every if item.where == "query"}
     free = any(map(_is_any, every))
     for parameter in every:
         what = f"the request's {parameter.where} parameter {parameter.name}"
@@ -144,6 +144,11 @@ def _parameters(
             findings.problems.append(
                 f"the request's query parameter {name} is not in the description"
             )
+
+
+def _is_ignored(parameter: Parameter) -> bool:
+    """Return whether OpenAPI says that a parameter's definition is ignored."""
+    return parameter.where == "header" and parameter.name.lower() in _IGNORED_HEADERS
 
 
 def _is_any(parameter: Parameter) -> bool:
@@ -196,8 +201,6 @@ def _of_place(parameter: Parameter, path: Mapping[str, str], request: Request) -
     if parameter.where == "path":
         return [of_text(parameter, path[parameter.name])] if parameter.name in path else []
     if parameter.where == "header":
-        if parameter.name.lower() in _IGNORED_HEADERS:
-            return []
         texts = list(find_headers(request.headers, parameter.name))
         return [of_text(parameter, ",".join(texts))] if texts else []
     if parameter.where == "cookie":

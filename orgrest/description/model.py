@@ -113,6 +113,20 @@ class Operation:
                 if node.why:
                     yield node.why
 
+    def query_keys(self) -> set[str]:
+        """Return the names of the query parameters that contain the operation's API keys."""
+        documents = self.node.documents
+        required = self.node.child("security")
+        if not required.is_list:
+            required = documents.at("/security")
+        schemes = documents.at("/components/securitySchemes")
+        return {
+            str(scheme.get("name"))
+            for _, requirement in required.children()
+            for scheme in (schemes.child(str(name)).object for name in requirement.object)
+            if scheme.get("type") == "apiKey" and scheme.get("in") == "query"
+        }
+
     @property
     def body(self) -> Node:
         """The Request Body Object. Its value is None if the operation has no body."""

@@ -23,16 +23,16 @@ OBJECT = {"R": 100, "G": 200, "B": 150}
 JSON_FORM = "application/x-www-form-urlencoded"
 
 
-def checked(operation: dict, request: Request, path: str = "/x"):
-    whole = {"openapi": "3.2.0", "paths": {path: {request.method.lower(): operation}}}
+def checked(operation: dict, request: Request, path: str = "/x", **whole: object):
+    whole |= {"openapi": "3.2.0", "paths": {path: {request.method.lower(): operation}}}
     description = Description.read(json.dumps(whole).encode(), "api.json")
     found = description.operation(request.method, request.url)
     assert found is not None
     return of_request(*found, request)
 
 
-def told(operation: dict, request: Request, path: str = "/x") -> tuple:
-    found = checked(operation, request, path)
+def told(operation: dict, request: Request, path: str = "/x", **whole: object) -> tuple:
+    found = checked(operation, request, path, **whole)
     return [part.value for part in found.parts], found.problems, found.unchecked
 
 
@@ -139,6 +139,54 @@ def test_the_whole_query_may_be_one_parameter() -> None:
     operation = {"parameters": [{"name": "q", "in": "querystring", "content": content}]}
     request = Request("GET", "http://h/x?R=1&other=2")
     assert told(operation, request) == ([{"R": 1, "other": "2"}], [], [])
+
+
+@pytest.mark.parametrize("name", ["Accept", "content-type", "Authorization"])
+@pytest.mark.parametrize("headers", [(), (("Authorization", "Bearer x"), ("Accept", "text/html"))])
+def test_headers_that_are_no_parameters_are_never_missing(name, headers) -> None:
+    parameter = {"name": name, "in": "header", "required": True, "schema": NUMBER}
+    request = Request("GET", "http://h/x", headers)
+    assert told({"parameters": [parameter]}, request) == ([], [], [])
+
+
+KEYS = {
+    "securitySchemes": {
+        "inQuery": {"type": "apiKey", "in": "query", "name": "api_key"},
+        "inHeader": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "login": {"type": "http", "scheme": "basic"},
+        "other": {"$ref": "#/components/securitySchemes/inQuery"},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("operation", "whole", "is_key"),
+    [
+        ({}, [{"inQuery": []}], True),
+        ({}, [{"login": []}, {"inHeader": [], "inQuery": []}], True),
+        ({}, [{"other": []}], True),
+        ({"security": [{"inQuery": []}]}, [], True),
+        ({"security": [{"login": []}]}, [{"inQuery": []}], False),
+        ({"security": []}, [{"inQuery": []}], False),
+        ({}, [{"inHeader": []}, {"unknown": []}, "inQuery", None], False),
+        ({}, "inQuery", False),
+    ],
+)
+def test_an_api_key_in_the_query_is_described_by_its_security_scheme(
+    operation, whole, is_key
+) -> None:
+    request = Request("GET", "http://h/x?api_key=secret")
+    _, problems, _ = told(operation, request, security=whole, components=KEYS)
+    assert problems == (
+        [] if is_key else ["the request's query parameter api_key is not in the description"]
+    )
+
+
+def test_an_api_key_in_the_query_is_no_property_of_a_parameter() -> None:
+    operation = {"parameters": [{"name": "color", "in": "query", "schema": RGB}]}
+    request = Request("GET", "http://h/x?R=1&api_key=secret")
+    security = [{"inQuery": []}]
+    assert told(operation, request, security=security, components=KEYS) == ([{"R": 1}], [], [])
 
 
 def test_an_operation_may_have_a_method_of_its_own() -> None:
