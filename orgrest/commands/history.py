@@ -184,7 +184,8 @@ def diff(
         if other is None:
             before = next((match for match in matches if match[1]["document"] == document), None)
         else:
-            in_other_run = list(_matches(name, [run_called(other, all_runs)]))
+            found = _matches(name, [run_called(other, all_runs)])
+            in_other_run = [match for match in found if match[1] != new]
             same = [match for match in in_other_run if match[1]["document"] == document]
             before = next(iter(same or in_other_run), None)
         if before is None and other is None:
@@ -192,7 +193,9 @@ def diff(
                 f"nothing to compare: the history has only one response to {name} in {document}"
             )
         if before is None:
-            raise OrgrestError(f"run {other} has no request named {name}")
+            raise OrgrestError(
+                f"run {other} has no earlier response to {name}: `orgrest history` lists the runs"
+            )
         what = before[0].id
         differences = compare(before[1], new, volatile)
     if as_json:

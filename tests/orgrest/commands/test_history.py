@@ -480,6 +480,18 @@ def test_a_run_can_be_chosen_to_compare_with(orgrest, document, server) -> None:
     assert orgrest("diff", "one", "--with", "1", "--stored").status == 2
 
 
+def test_the_last_response_is_not_said_to_be_the_same_as_itself(orgrest, document, server) -> None:
+    document()
+    for number in (1, 2):
+        server.body = b'{"a": %d}' % number
+        orgrest("a.http", "-q")
+    last = json.loads(orgrest("history", "list", "--json").lines[0])["run"]
+    for run in ("1", last):
+        called = orgrest("diff", "one", "--with", run)
+        assert (called.status, called.out) == (2, "")
+        assert f"run {run} has no earlier response to one" in called.err
+
+
 @pytest.mark.parametrize(
     ("kind", "old", "new", "expected"),
     [
