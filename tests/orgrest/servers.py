@@ -185,8 +185,10 @@ class Proxy(RawServer):
     If `user` is set, requests without the right Proxy-Authorization get status 407.
     """
 
-    def __init__(self, authorization: str | None = None) -> None:
-        super().__init__(self._proxy)
+    def __init__(
+        self, authorization: str | None = None, *, context: ssl.SSLContext | None = None
+    ) -> None:
+        super().__init__(self._proxy, context=context)
         self._authorization = authorization
 
     def _proxy(self, connection: socket.socket, request: bytes) -> None:

@@ -103,6 +103,10 @@ class Pools:
         self, scheme: str, proxy: str | None, certificate: ClientCertificate | None
     ) -> urllib3.PoolManager:
         options: dict[str, Any] = {"num_pools": 1000, "maxsize": 16}
+        if proxy is not None and proxy.lower().startswith("https:"):
+            context = self._tls(None)
+            context.load_default_certs()  # the proxy's authority may be another than the servers'
+            options["proxy_ssl_context"] = options["ssl_context"] = context
         if scheme == "https":
             options["ssl_context"] = self._tls(certificate)
         try:

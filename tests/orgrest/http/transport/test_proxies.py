@@ -396,6 +396,33 @@ def test_a_proxy_that_refuses_or_is_missing_is_named(monkeypatch: pytest.MonkeyP
     assert reason == "through the proxy: connection to 127.0.0.1:1 refused"
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("how", ["ca", "insecure", "system"])
+def test_the_certificate_of_a_proxy_is_verified_like_that_of_a_server(
+    authority: trustme.CA, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scheme: str, how: str
+) -> None:
+    of_proxy = trustme.CA()
+    both, of_server = tmp_path / "both.pem", tmp_path / "server.pem"
+    for pem, authorities in ((both, (authority, of_proxy)), (of_server, (authority,))):
+        for one in authorities:
+            one.cert_pem.write_to_path(str(pem), append=True)
+    context = tls_of(authority) if scheme == "https" else None
+    with (
+        RawServer(echo, context=context) as server,
+        Proxy(context=tls_of(of_proxy)) as proxy,
+        Client(ca=of_server, proxy=proxy.url) as untrusting,
+    ):
+        assert "certificate is invalid" in failure(untrusting, Request("GET", server.url))
+        assert proxy.requests == server.requests == []
+        if how == "system":
+            of_proxy.cert_pem.write_to_path(str(tmp_path / "system.pem"))
+            monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "system.pem"))
+        ca = {"ca": both, "system": of_server}.get(how)
+        with Client(ca=ca, insecure=how == "insecure", proxy=proxy.url) as client:
+            assert client.send(Request("GET", server.url)).status == 200
+        assert len(server.requests) == 1
+
+
 def test_a_proxy_whose_refusal_breaks_off_is_named_with_its_status() -> None:
     refusal = closing(response(b"wrong password", status="401 Unauthorized")[:-1])
     with RawServer(refusal) as proxy, Client(proxy=proxy.url) as client:
