@@ -172,7 +172,8 @@ def _previewed(job: Job) -> Iterator[None]:
         if not job.context.placeholders:
             raise
         job.notes.append(
-            f"a script before this request fails in a dry run, which has no responses: {error}"
+            "a script before this request failed, perhaps because a dry run has no responses: "
+            f"{error}"
         )
 
 

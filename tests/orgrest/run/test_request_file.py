@@ -823,7 +823,7 @@ def test_a_script_that_needs_a_response_is_reported_in_a_dry_run_and_hides_nothi
     assert done.states == ["done"]
     assert done.outcomes[0].exchanges[0].request.url.endswith("/<id>")
     assert (
-        "a script before this request fails in a dry run, which has no responses:"
+        "a script before this request failed, perhaps because a dry run has no responses:"
         in done.outcomes[0].notes[0]
     )
 
