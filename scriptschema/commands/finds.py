@@ -141,7 +141,6 @@ def _runs(find: Find, folder: Path, stem: str, style: Spelling, replay: bool) ->
 
 def _print_outcomes(shown: Replayed, find: Find) -> bool:
     """Print a program's runs, and return whether they show the find's bug."""
-    from scriptschema.fuzzing.campaign.replay import is_of
     from scriptschema.fuzzing.targets.outcome import visible
 
     for run in shown.runs:
@@ -156,7 +155,7 @@ def _print_outcomes(shown: Replayed, find: Find) -> bool:
             (verdict.difference.right_target, verdict.difference.right),
         ):
             click.echo(f"  {target}: {'(nothing)' if line is None else visible(line)}")
-    return is_of(verdict.signature, find)
+    return verdict.signature.agrees(find.signature.seen)
 
 
 def _show(run: Run) -> None:

@@ -191,10 +191,9 @@ class Find:
         verdict = broken(runs)
         if verdict is None or not self.smallest.is_luau:
             return
-        kind, detail = verdict.signature.kind, verdict.signature.detail
-        if self.signature.kind == outcome.ONCE and self.signature.detail.startswith(f"{kind}: "):
-            kind, detail = outcome.ONCE, str(verdict.signature)
-        if self.signature.kind == kind:
+        if self.signature.seen.kind == verdict.signature.kind:
+            is_once = self.signature.kind == outcome.ONCE
+            detail = str(verdict.signature) if is_once else verdict.signature.detail
             signature = attrs.evolve(self.signature, detail=detail)
             self.verdict = attrs.evolve(self.verdict, signature=signature)
 

@@ -16,8 +16,7 @@ from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.runner import Runner, try_commands
-from scriptschema.fuzzing.oracles.severity import kind_of
-from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.oracles.verdict import Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Spelling
 from scriptschema.fuzzing.targets.description import WITH_COMMAND, TargetError
@@ -38,13 +37,6 @@ class Replayed:
 
     runs: list[Run]
     verdict: Verdict | None
-
-
-def is_of(signature: Signature, find: Find) -> bool:
-    """Return whether a signature matches that of a find, ignoring constructs."""
-    if find.signature.kind == outcome.ONCE:
-        return str(signature) == find.signature.detail
-    return signature.agrees(find.signature)
 
 
 def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Replayed:
@@ -72,7 +64,7 @@ def replay(
         else:
             shown = run(config, find, tree, style)
         yield shown
-        if shown.verdict is not None and is_of(shown.verdict.signature, find):
+        if shown.verdict is not None and shown.verdict.signature.agrees(find.signature.seen):
             return
 
 
@@ -144,7 +136,7 @@ def bisect(
     """
     config = Config.from_json(find.config)
     bisection = Bisection([name for name, _ in builds], {})
-    wanted = kind_of(find.signature)
+    wanted = find.signature.seen.kind
     try_commands(attrs.evolve(config, targets=config.targets[1:]))
 
     def shows(number: int) -> bool:

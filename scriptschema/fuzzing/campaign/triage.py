@@ -304,12 +304,8 @@ class Triage:
         A verdict "seen once" is counted for the signature that was seen, if that is clear and
         already has a find: the bug then occurs only now and then.
         """
-        if signature.kind == outcome.ONCE:
-            kind, _, detail = signature.detail.partition(": ")
-            seen = Signature(kind, detail)
-            if is_clear(seen) and seen in self._groups and self._groups[seen].finds:
-                return seen
-        return signature
+        seen = signature.seen
+        return seen if is_clear(seen) and self._groups.get(seen, _Group()).finds else signature
 
     def _add_first(self, group: _Group, suspect: Suspect) -> None:
         """Turn the first suspect with a given signature into a find, and queue its reduction.

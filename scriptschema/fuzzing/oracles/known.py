@@ -19,7 +19,6 @@ import attrs
 from scriptschema import files
 from scriptschema.fuzzing.oracles.construct import contains, from_text
 from scriptschema.fuzzing.oracles.verdict import Signature
-from scriptschema.fuzzing.targets import outcome
 
 
 class KnownBugs:
@@ -38,9 +37,7 @@ class KnownBugs:
 
     def match(self, signature: Signature) -> str | None:
         """Return the first pattern that matches a signature, or None if the bug is not known."""
-        texts = [str(signature)]
-        if signature.kind == outcome.ONCE:
-            texts.append(signature.detail)  # the signature that was seen
+        texts = {str(signature), str(signature.seen)}
         for pattern in self._patterns:
             if any(pattern == text or fnmatchcase(text, pattern) for text in texts):
                 return pattern

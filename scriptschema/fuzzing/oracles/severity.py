@@ -35,14 +35,7 @@ _BY_KIND: Final[Mapping[str, str]] = {
 
 def severity_of(signature: Signature) -> str:
     """Return the severity of a bug, including one that was seen only once."""
-    return _BY_KIND.get(kind_of(signature), "result")
-
-
-def kind_of(signature: Signature) -> str:
-    """Return the kind of a bug. For a bug that was seen once, this is the kind that was seen."""
-    if signature.kind == outcome.ONCE:
-        return signature.detail.partition(":")[0]
-    return signature.kind
+    return _BY_KIND.get(signature.seen.kind, "result")
 
 
 def rank_of(signature: Signature) -> int:

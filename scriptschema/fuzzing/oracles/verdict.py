@@ -35,6 +35,14 @@ class Signature:
         """The signature without a construct."""
         return attrs.evolve(self, construct="")
 
+    @property
+    def seen(self) -> Signature:
+        """The signature that was seen once, or the signature itself if the bug was reproduced."""
+        if self.kind != outcome.ONCE:
+            return self
+        kind, _, detail = self.detail.partition(": ")
+        return Signature(kind, detail)
+
     def agrees(self, other: Signature) -> bool:
         """Return whether two runs of one program show the same bug, ignoring constructs."""
         return self.detail == other.detail and outcome.agree(self.kind, other.kind)
