@@ -75,11 +75,6 @@ class ShownProgram:
         unit = "node" if self.is_luau else "word"
         return f"{self.nodes:,} {unit}{'' if self.nodes == 1 else 's'}"
 
-    def as_json(self) -> dict[str, Any]:
-        """Return all fields as JSON data."""
-        runs = [run.as_json() for run in self.runs]
-        return {"nodes": self.nodes, "runs": runs, "style": self.style}
-
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> ShownProgram:
         """Return the program that JSON data describes.
@@ -144,12 +139,8 @@ class Find:
         return REDUCED if self.reduced else PROGRAM
 
     def as_json(self) -> dict[str, Any]:
-        """Return all fields as JSON data."""
-        value = attrs.asdict(self, recurse=False)
-        value["verdict"] = self.verdict.as_json()
-        value["program"] = self.program.as_json()
-        value["reduced"] = self.reduced.as_json() if self.reduced else None
-        return value
+        """Return all fields as JSON data, except those of outcomes in `_NOT_STORED`."""
+        return attrs.asdict(self, filter=attrs.filters.exclude(*_NOT_STORED))
 
     @classmethod
     def from_json(cls, value: Any) -> Find:
@@ -197,6 +188,9 @@ class Find:
             signature = attrs.evolve(self.signature, detail=detail)
             self.verdict = attrs.evolve(self.verdict, signature=signature)
 
+
+_NOT_STORED: Final = ("requests", "coverage", "starting")
+"""The fields of an outcome that a find does not contain."""
 
 _WANTED: Final[dict[str, tuple[type | tuple[type, ...], str]]] = {
     "bool": (bool, "true or false"),

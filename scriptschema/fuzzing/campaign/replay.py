@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -103,10 +103,6 @@ class Bisection:
     shows: dict[str, bool]
     first: str | None = None
     before: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all fields as JSON data."""
-        return attrs.asdict(self)
 
     def __str__(self) -> str:
         if self.first is None:

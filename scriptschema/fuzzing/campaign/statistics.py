@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -77,10 +77,6 @@ class Interval:
         """The number of programs all of whose runs ended normally."""
         return self.outcomes[OK]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return all fields as JSON data."""
-        return attrs.asdict(self, recurse=False)
-
 
 def now() -> str:
     """Return the current time as written in a campaign's files: ISO 8601, UTC, to the second."""
@@ -133,7 +129,7 @@ def read(folder: Path) -> list[Interval]:
 
 def append(folder: Path, interval: Interval) -> None:
     """Append an interval to the statistics of the campaign in `folder`. Raises FileError."""
-    append_line(folder / FILE, json.dumps(interval.as_json(), separators=(",", ":")))
+    append_line(folder / FILE, json.dumps(attrs.asdict(interval), separators=(",", ":")))
 
 
 def append_line(path: Path, line: str) -> None:

@@ -80,10 +80,6 @@ class Verdict:
     message: str
     difference: Difference | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """Return all fields as JSON data."""
-        return attrs.asdict(self)
-
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Verdict:
         """Return the verdict stored in JSON data. Raises KeyError or TypeError for invalid data."""

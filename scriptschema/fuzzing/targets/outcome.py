@@ -84,12 +84,6 @@ class Outcome:
     starting: float = attrs.field(default=0.0, eq=False)
     exception: str = ""
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields as JSON data, except `starting`, `requests` and `coverage`."""
-        value = {**attrs.asdict(self), "frames": [*self.frames]}
-        del value["starting"], value["requests"], value["coverage"]
-        return value
-
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Outcome:
         """Return the outcome stored in JSON data. Raises KeyError or TypeError for invalid data."""
@@ -102,10 +96,6 @@ class Run:
 
     target: str
     outcome: Outcome
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all fields as JSON data."""
-        return {"target": self.target, "outcome": self.outcome.as_json()}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Run:
