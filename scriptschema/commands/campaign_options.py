@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scriptschema.commands.console import counted, luau_version, report
+from scriptschema.commands.console import counted, luau_version
+from scriptschema.commands.corpus.inputs import Failures
 
 if TYPE_CHECKING:
     from scriptschema.fuzzing.campaign.config import Config
@@ -191,18 +192,11 @@ def seeds_in(folder: Path, config: Config) -> list[bytes]:
     Prints how many programs were read or changed, and each file that cannot be used. Raises
     FileError if no file can be used.
     """
-    from scriptschema.files import FileError
     from scriptschema.fuzzing.corpora.reading import read_seeds
 
-    problems = 0
-
-    def on_problem(error: FileError) -> None:
-        nonlocal problems
-        problems += 1
-        report(error)
-
-    seeds = read_seeds(folder, on_problem, config.version)
-    skipped = f", skipped {counted(problems, 'file')}" if problems else ""
+    failed = Failures()
+    seeds = read_seeds(folder, failed.report, config.version)
+    skipped = f", skipped {counted(failed.number, 'file')}" if failed.number else ""
     click.echo(f"seeds: read {counted(len(seeds.programs), 'program')}{skipped}", err=True)
     version = f" --luau {config.version}" if config.version else ""
     if seeds.incomplete:

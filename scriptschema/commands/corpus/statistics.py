@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,12 +16,6 @@ from scriptschema.commands.corpus.inputs import (
     make_reader,
     reading_options,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from scriptschema.fuzzing.corpora.reading import Reader
-    from scriptschema.wire import Scan
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 plot_option = click.option(
@@ -61,7 +55,8 @@ def stats_command(
     stats = CorpusStats(luau=reader.luau)
     with failures() as failed:
         with failed.caught():
-            read_all(inputs, reader, stats.add_scan, failed.report)
+            for tree in reader.read_all(items_of(inputs, "reading"), failed.report):
+                stats.add_scan(tree.scan)
             if plot_file:
                 write_plot(plot_file, report.plot(stats))
         if as_json:
@@ -103,29 +98,14 @@ def diff_command(
     with failures() as failed:
         with failed.caught():
             for path, counts in zip((one, two), both, strict=True):
-                read_all([path], reader, counts.add, failed.report)
+                for tree in reader.read_all(items_of([path], "reading"), failed.report):
+                    counts.add(tree.scan)
             if plot_file:
                 write_plot(plot_file, difference.plot(names, both))
         if as_json:
             click.echo(json.dumps(difference.as_json(both), indent=2))
         else:
             difference.print_difference(names, both)
-
-
-def read_all(
-    inputs: Iterable[Path],
-    reader: Reader,
-    add: Callable[[Scan], None],
-    report: Callable[[Exception], None],
-) -> None:
-    """Pass the scan of each tree to `add`, and pass errors to `report`."""
-    from scriptschema.files import FileError
-
-    for tree in reader.read_all(items_of(inputs, "reading")):
-        if isinstance(tree, FileError):
-            report(tree)
-        else:
-            add(tree.scan)
 
 
 def check_plot(path: Path | None) -> None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Callable
 from typing import Final
 
 from scriptschema.files import FileError
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.command_test import CommandTest
 from scriptschema.fuzzing.corpora.folder import Journal, line_of, name_of
+from scriptschema.fuzzing.corpora.reading import Report
 from scriptschema.messages import ModuleSet
 
 JOURNAL: Final = ".covered"
@@ -33,9 +33,7 @@ class CommandCoverage:
     has no features.
     """
 
-    def __init__(
-        self, command: CommandTest, journal: Journal, report: Callable[[FileError], None]
-    ) -> None:
+    def __init__(self, command: CommandTest, journal: Journal, report: Report) -> None:
         self.command = command
         self.journal = journal
         self.report = report

@@ -18,7 +18,7 @@ from scriptschema.files import FileError, Input
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.cover import cover
 from scriptschema.fuzzing.corpora.folder import CorpusFolder, name_of
-from scriptschema.fuzzing.corpora.reading import Reader, corpus_files
+from scriptschema.fuzzing.corpora.reading import Reader, Report, corpus_files
 
 Judge = Callable[[bytes], int]
 """A function that takes the bytes of a tree, and returns the tree's features as bits."""
@@ -54,17 +54,9 @@ class _Candidates:
     def __exit__(self, *_: object) -> None:
         self._spool.close()
 
-    def read(
-        self,
-        items: Iterable[Input | FileError],
-        reader: Reader,
-        report: Callable[[FileError], None],
-    ) -> Counts:
+    def read(self, items: Iterable[Input | FileError], reader: Reader, report: Report) -> Counts:
         counts = Counts()
-        for tree in reader.read_all(items):
-            if isinstance(tree, FileError):
-                report(tree)
-                continue
+        for tree in reader.read_all(items, report):
             counts.trees += 1
             counts.incomplete += tree.losses > 0
             shape = features.shape_of(tree.scan)
@@ -95,7 +87,7 @@ def distill(
     folder: Path,
     reader: Reader,
     judge: Judge,
-    report: Callable[[FileError], None],
+    report: Report,
     *,
     merge: bool = False,
 ) -> Counts:

@@ -32,6 +32,9 @@ from scriptschema.versions import TODAY, Version
 Form = Literal["binary", "text", "json", "luau"]
 FORMS: Final[tuple[Form, ...]] = (*files.FORMATS, "luau")
 
+Report = Callable[[FileError], None]
+"""Called with an error for each file or tree that cannot be used."""
+
 LIMIT: Final = 64 << 20
 """The maximum size in bytes of a file with a single tree, and of each tree in a stream."""
 
@@ -92,10 +95,14 @@ class Reader:
         except (OSError, FileError) as error:
             yield FileError(f"{name}: {files.reason_of(error)}")
 
-    def read_all(self, items: Iterable[Input | FileError]) -> Iterator[Found | FileError]:
-        """Yield the trees of all files as `read` does. Errors in `items` are passed on."""
+    def read_all(self, items: Iterable[Input | FileError], report: Report) -> Iterator[Found]:
+        """Yield the trees of all files. Report the errors in `items`, and unreadable trees."""
         for item in items:
-            yield from [item] if isinstance(item, FileError) else self.read(item)
+            for tree in [item] if isinstance(item, FileError) else self.read(item):
+                if isinstance(tree, FileError):
+                    report(tree)
+                else:
+                    yield tree
 
     def _tree(self, name: str, data: bytes, item: Input, form: Form | None) -> Found | FileError:
         try:
@@ -252,21 +259,16 @@ class Seeds:
     repaired: list[str]
 
 
-def read_seeds(
-    folder: Path, on_problem: Callable[[FileError], None], luau: Version | None = None
-) -> Seeds:
+def read_seeds(folder: Path, report: Report, luau: Version | None = None) -> Seeds:
     """Return the programs in `folder`, repaired for `luau` and without their modules.
 
-    `on_problem` is called for each unusable file. Raises FileError if no file is usable.
+    Unusable files are reported. Raises FileError if no file is usable.
     """
     programs: dict[bytes, bool] = {}
     without: list[str] = []
     repaired: list[str] = []
     reader = Reader(luau=luau)
-    for tree in reader.read_all(corpus_files([folder])):
-        if isinstance(tree, FileError):
-            on_problem(tree)
-            continue
+    for tree in reader.read_all(corpus_files([folder]), report):
         try:
             program = encoding.decode(ModuleSet, tree.data)
             has_module = program.module is not None
@@ -275,7 +277,7 @@ def read_seeds(
             data = encoding.encode(program)
             encoding.decode(ModuleSet, data)  # fails if repair made it too deep
         except wire.WireError as error:
-            on_problem(FileError(f"{tree.name}: {error}"))
+            report(FileError(f"{tree.name}: {error}"))
             continue
         programs[data] = tree.losses > 0
         if has_module:
@@ -287,20 +289,16 @@ def read_seeds(
     return Seeds([*programs], sum(programs.values()), without, repaired)
 
 
-def read_trees(
-    folder: Path, on_problem: Callable[[FileError], None] = lambda _: None
-) -> Iterator[bytes]:
+def read_trees(folder: Path, report: Report = lambda _: None) -> Iterator[bytes]:
     """Yield the encoded trees in a campaign's corpus.
 
-    `on_problem` is called for each problem, such as a `.pb` file that is not a tree. Files with
-    other suffixes are ignored.
+    Problems are reported, such as a `.pb` file that is not a tree. Files with other suffixes are
+    ignored.
     """
-    reader = Reader(form="binary", luau=TODAY)
-    for item in corpus_files([folder]):
-        if isinstance(item, Input) and files.ENDINGS.get(item.path.suffix) != "binary":
-            continue
-        for tree in reader.read_all([item]):
-            if isinstance(tree, FileError):
-                on_problem(tree)
-            else:
-                yield tree.data
+    items = (
+        item
+        for item in corpus_files([folder])
+        if isinstance(item, FileError) or files.ENDINGS.get(item.path.suffix) == "binary"
+    )
+    for tree in Reader(form="binary", luau=TODAY).read_all(items, report):
+        yield tree.data

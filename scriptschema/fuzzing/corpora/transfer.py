@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from scriptschema import files, wire
 from scriptschema.codec.errors import FormatError
 from scriptschema.files import FileError, Input
 from scriptschema.fuzzing.corpora.folder import CorpusFolder, Journal, line_of
-from scriptschema.fuzzing.corpora.reading import Form, Found, Reader
+from scriptschema.fuzzing.corpora.reading import Form, Found, Reader, Report
 from scriptschema.generation.bulk import interrupts_later
 from scriptschema.luau import sources
 
@@ -36,10 +36,6 @@ class Counts:
     """The number of files that are unchanged since an earlier import, and were not read again."""
     incomplete: int = 0
     """The number of sources that the schema cannot represent completely."""
-
-
-Report = Callable[[FileError], None]
-"""Called with an error for each file that could not be read."""
 
 
 def import_trees(
@@ -171,11 +167,8 @@ def export_stream(
     """
     counts = Counts()
     with files.errors_of(path), files.replacing(path) as file:
-        for tree in reader.read_all(items):
-            if isinstance(tree, FileError):
-                report(tree)
-            else:
-                file.write(files.delimited(tree.data))
-                counts.new += 1
-                counts.incomplete += tree.losses > 0
+        for tree in reader.read_all(items, report):
+            file.write(files.delimited(tree.data))
+            counts.new += 1
+            counts.incomplete += tree.losses > 0
     return counts

@@ -130,14 +130,11 @@ def test_trees_of_one_shape_have_the_same_features(tree: ModuleSet) -> None:
 def read_all(path: Path, reader: Reader | None = None) -> tuple[dict[str, bytes], list[str]]:
     """Return the trees in a folder by file, and the errors."""
     trees: dict[str, bytes] = {}
-    errors = []
-    for found in (reader or Reader()).read_all(corpus_files([path])):
-        if isinstance(found, Found):
-            assert found.scan == wire.scan(ModuleSet, found.data)
-            trees[found.name.removeprefix(f"{path}/")] = found.data
-        else:
-            errors.append(str(found).removeprefix(f"{path}/"))
-    return trees, errors
+    errors: list[FileError] = []
+    for found in (reader or Reader()).read_all(corpus_files([path]), errors.append):
+        assert found.scan == wire.scan(ModuleSet, found.data)
+        trees[found.name.removeprefix(f"{path}/")] = found.data
+    return trees, [str(error).removeprefix(f"{path}/") for error in errors]
 
 
 TREE = generate(seed=3, size=20)
