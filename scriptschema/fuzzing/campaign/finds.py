@@ -212,14 +212,24 @@ def _reread(ended: Outcome) -> Outcome:
 
 
 @attrs.frozen
-class Suspect:
-    """A program with a verdict.
-
-    `data` is the program's encoded tree. `requests` are the latest requests to the service that
-    crashed or failed, or empty.
-    """
+class _Program:
+    """A program, as the bytes of its tree."""
 
     data: bytes
+
+    @property
+    def tree(self) -> ModuleSet:
+        """The program's tree, decoded anew for each use."""
+        return encoding.decode(ModuleSet, self.data)
+
+
+@attrs.frozen
+class Suspect(_Program):
+    """A program with a verdict.
+
+    `requests` are the latest requests to the service that crashed or failed, or empty.
+    """
+
     verdict: Verdict
     runs: list[Run]
     origin: dict[str, Any]
@@ -233,15 +243,14 @@ class Suspect:
 
 
 @attrs.frozen
-class Reduced:
+class Reduced(_Program):
     """The smallest program found by a reduction.
 
-    `data` is its encoded tree. `nodes` is its number of nodes, or its number of `words` if its
-    source is not valid Luau. `tests` is the number of programs that the reduction tried.
-    `is_smallest` is false if the reduction ended early or is not reliable.
+    `nodes` is its number of nodes, or its number of `words` if its source is not valid Luau.
+    `tests` is the number of programs that the reduction tried. `is_smallest` is false if the
+    reduction ended early or is not reliable.
     """
 
-    data: bytes
     nodes: int
     verdict: Verdict
     runs: list[Run]
@@ -500,7 +509,7 @@ class FindStore:
         If `apart` is true, the find's name depends on the program as well as the signature.
         """
         time = now()
-        tree = encoding.decode(ModuleSet, suspect.data)
+        tree = suspect.tree
         name = verdict.signature.name
         if apart:
             name += f"-{name_of(suspect.data)[:8]}"
@@ -520,16 +529,14 @@ class FindStore:
 
     def add(self, suspect: Suspect, verdict: Verdict, reduced: Reduced | None = None) -> Find:
         """Add a find for a suspect, with its reduction if known, and return the find."""
-        tree = encoding.decode(ModuleSet, suspect.data)
         # Names are chosen before reduction, so another find may have the same signature and name.
         apart = verdict.signature.name in self.by_name
         find = self.find_of(suspect, verdict, apart=apart)
-        smaller = None
-        if reduced is not None:
-            smaller = encoding.decode(ModuleSet, reduced.data)
+        if reduced is None:
+            add(self.path, find, suspect.tree, requests=suspect.requests)
+        else:
             reduced.put_into(find)
-        requests = suspect.requests if reduced is None else ()
-        add(self.path, find, tree, smaller, requests=requests)
+            add(self.path, find, suspect.tree, reduced.tree)
         self.by_name[find.name] = find
         self.new.append(find)
         self._on_find("find", find)
@@ -539,7 +546,7 @@ class FindStore:
         """Replace a find's reduced program and its verdict with the result of a reduction."""
         reduced.put_into(find)
         find.verdict = reduced.verdict
-        add_reduced(self.folder(find), find, encoding.decode(ModuleSet, reduced.data))
+        add_reduced(self.folder(find), find, reduced.tree)
         self._on_find("reduced", find)
 
     def count(self, find: Find, count: int = 1) -> None:

@@ -235,13 +235,13 @@ class Fuzzer:
             self._count(program, batch.interval, runs, [])
             self._compare(program, program.rewriting, runs, batch, following)
             return
-        data = encoding.encode(program.tree)
         if program.is_broken:
             self._count(program, batch.interval, runs, [])
             verdict = self.runner.judge.judge_refusal(program.sources.program, runs)
             if verdict is not None:
-                self._suspect(program, data, runs, verdict, batch, following)
+                self._suspect(program, runs, verdict, batch, following)
             return
+        data = encoding.encode(program.tree)
         scan = encoding.scan(ModuleSet, data)
         numbers = features.numbers_of(scan)
         self._count(program, batch.interval, runs, numbers)
@@ -254,7 +254,7 @@ class Fuzzer:
             verdict = self.runner.judge.judge_text(program.sources, program.plain)
         verdict = verdict or program.claim
         if verdict is not None:
-            self._suspect(program, data, runs, verdict, batch, following)
+            self._suspect(program, runs, verdict, batch, following)
         elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
             batch.kept.append(data)
             self._programs.adopt(name_of(data), program.tree, ended=ended)
@@ -283,8 +283,7 @@ class Fuzzer:
             name, program = rewriting.name, rewriting.original
             verdict, runs = self.runner.judge_rewritten(name, program.tree, rewriting.runs, runs)
         if verdict is not None:
-            data = encoding.encode(program.tree)
-            self._suspect(program, data, runs, verdict, batch, following)
+            self._suspect(program, runs, verdict, batch, following)
 
     def _count(
         self, program: MadeProgram, interval: Interval, runs: list[Run], numbers: list[int]
@@ -319,7 +318,6 @@ class Fuzzer:
     def _suspect(
         self,
         program: MadeProgram,
-        data: bytes,
         runs: list[Run],
         verdict: Verdict,
         batch: Batch,
@@ -329,7 +327,7 @@ class Fuzzer:
             return
         if following is not None:
             self.runner.collect()  # discarded: `following` is submitted again below
-        self._confirm(program, data, runs, verdict, batch)
+        self._confirm(program, runs, verdict, batch)
         if following is not None:
             self.runner.submit(following.sources)
 
@@ -345,7 +343,6 @@ class Fuzzer:
     def _confirm(
         self,
         program: MadeProgram,
-        data: bytes,
         runs: list[Run],
         verdict: Verdict,
         batch: Batch,
@@ -366,6 +363,7 @@ class Fuzzer:
                     return
         signature = verdict.signature
         second, again = self.runner.verdict(program.tree, style, whole=True, wanted=signature)
+        data = encoding.encode(program.tree)
         first = Suspect(data, verdict, runs, program.origin, _requests_of(runs), style)
         same = second is not None and second.signature.agrees(signature)
         ulps = self.runner.config.ulps

@@ -12,11 +12,9 @@ from typing import Final
 
 import attrs
 
-from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
 from scriptschema.fuzzing.oracles.verdict import Verdict
-from scriptschema.messages import ModuleSet
 
 FOLDER: Final = "members"
 
@@ -36,8 +34,7 @@ def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduce
     folder = store.folder(find)
     if member.name == find.signature.name or (folder / FOLDER / member.name).exists():
         return
-    trees = [encoding.decode(ModuleSet, data) for data in (suspect.data, reduced.data)]
-    finds.add(folder, member, *trees, among=FOLDER)
+    finds.add(folder, member, suspect.tree, reduced.tree, among=FOLDER)
 
 
 def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> list[tuple[Path, Find]]:

@@ -145,7 +145,7 @@ def reduce_suspect(
     The suspect is run up to `TRIES` times, because some bugs occur only occasionally. `seconds`
     limits the reduction. Raises TargetError and JudgeError.
     """
-    tree = encoding.decode(ModuleSet, suspect.data)
+    tree = suspect.tree
     end = time.monotonic() + seconds
     test = _Test(runner, suspect.verdict.signature, end, tree)
     plainly = [] if suspect.style is None or isinstance(suspect.style, str) else [None]
@@ -223,7 +223,7 @@ def _with_while(tree: ModuleSet, shows: Callable[[ModuleSet], object]) -> Module
 
 def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
     """Reduce `text`, which is not valid Luau. Return None if it does not show the bug."""
-    tree = encoding.decode(ModuleSet, suspect.data)
+    tree = suspect.tree
     shown = next(filter(None, (test.verdict(tree, text, whole=True) for _ in range(TRIES))), None)
     if shown is None:
         return None
@@ -292,7 +292,7 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
     reduced.put_into(find)
     construct = "" if is_clear(bare) else text_of(reduced.construct)
     find.verdict = attrs.evolve(reduced.verdict, signature=attrs.evolve(bare, construct=construct))
-    return encoding.decode(ModuleSet, reduced.data)
+    return reduced.tree
 
 
 def shortened(text: str, shows: Callable[[str], bool]) -> str:

@@ -30,7 +30,6 @@ from typing import Final
 
 import attrs
 
-from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds, members
 from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
 from scriptschema.fuzzing.campaign.fuzzer import Enough
@@ -294,8 +293,8 @@ class Triage:
             folder = self.store.path / finds.SUSPECTS / find.name
             if folder.exists():  # the identical program
                 return
-            tree, requests = encoding.decode(ModuleSet, suspect.data), suspect.requests
-            finds.add(self.store.path, find, tree, requests=requests, among=finds.SUSPECTS)
+            path, requests = self.store.path, suspect.requests
+            finds.add(path, find, suspect.tree, requests=requests, among=finds.SUSPECTS)
         group.waiting.append(_Job(suspect, explained=explained, folder=folder))
 
     def _believed(self, signature: Signature) -> Signature:
@@ -320,8 +319,7 @@ class Triage:
                 self.store.count(find, earlier.count)
                 self._drop(once, earlier)
         else:
-            tree = encoding.decode(ModuleSet, suspect.data)
-            group.first = find, construct_of(tree, suspect.style)
+            group.first = find, construct_of(suspect.tree, suspect.style)
             group.is_pending = True
         if find.signature.kind != outcome.ONCE:
             self._unreduced.append(_Job(suspect, find))
@@ -381,7 +379,7 @@ class Triage:
 
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
         """Return a find that probably has the suspect's bug, by construct or cause."""
-        tree = encoding.decode(ModuleSet, suspect.data)
+        tree = suspect.tree
         construct = construct_of(tree, suspect.style)
         operations = operations_of(tree) | construct & {VARARGS}
         known = group.find_in(construct)

@@ -181,7 +181,7 @@ def test_a_find_that_must_not_run_is_never_run(monkeypatch: pytest.MonkeyPatch) 
         reduced = reduce_suspect(fuzzer.runner, suspect)
         assert reduced is not None
         assert reduced.nodes <= 25
-        assert runs_nothing(wire.decode(ModuleSet, reduced.data))
+        assert runs_nothing(reduced.tree)
     fuzzer.close()
     assert not ran
 
@@ -1051,7 +1051,7 @@ def test_a_suspect_is_reduced_with_the_verdict_that_it_has() -> None:
     suspect = Suspect(wire.encode(tree), verdict, runs, {})
     reduced = reduce_suspect(runner, suspect)
     assert reduced is not None
-    source = render_module_set(wire.decode(ModuleSet, reduced.data)).program
+    source = render_module_set(reduced.tree).program
     assert source.startswith("repeat")
     assert reduced.nodes <= 8
     assert reduce_suspect(runner, suspect, seconds=0) is not None
@@ -1086,7 +1086,7 @@ def test_a_program_without_an_end_is_a_find_whichever_limit_it_reaches(
     fuzzer.close()
     assert reduced is not None
     assert reduced.is_smallest
-    assert render_module_set(wire.decode(ModuleSet, reduced.data)).program == "print()\n"
+    assert render_module_set(reduced.tree).program == "print()\n"
 
 
 WORDS = """
@@ -1181,7 +1181,7 @@ def test_a_program_is_reduced_even_if_its_smallest_part_also_shows_another_bug(
     assert reduced.verdict.signature == verdict.signature
     assert reduced.is_smallest
     assert reduced.nodes < 14
-    source = render_module_set(wire.decode(ModuleSet, reduced.data)).program
+    source = render_module_set(reduced.tree).program
     assert "print" in source
     assert "repeat" in source
 
