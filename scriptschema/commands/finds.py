@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from scriptschema.fuzzing.campaign.finds import Find
-    from scriptschema.fuzzing.campaign.replay import Replayed
-    from scriptschema.fuzzing.targets.base import Spelling
+    from scriptschema.fuzzing.oracles.verdict import Verdict
     from scriptschema.fuzzing.targets.outcome import Run
 
 LINES = 20
@@ -79,6 +78,7 @@ def _finds_in(folders: Iterable[Path]) -> list[tuple[Path, Find]]:
 def _reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> bool:
     """Run a find's program, print what happens, and return whether its bug occurs again."""
     from scriptschema.fuzzing.campaign import finds
+    from scriptschema.fuzzing.campaign import replay as replaying
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.runner import try_commands
     from scriptschema.fuzzing.oracles.judging import UNCLEAR
@@ -87,7 +87,6 @@ def _reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> bool:
     from scriptschema.fuzzing.targets.base import written
     from scriptschema.fuzzing.targets.outcome import visible
 
-    shown = None
     with _using_targets():
         find = trusted_find(folder, trust=trust)
         stem, style = find.stem, find.smallest.style
@@ -95,16 +94,22 @@ def _reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> bool:
             stem, style = finds.PROGRAM, find.program.style
         click.echo(visible(finds.source_of(folder, stem)).rstrip("\n") + "\n")
         rewrite = REWRITINGS.get(find.signature.detail)
-        rewritten = rewrite(finds.tree_of(folder, stem)) if rewrite else None
+        tree, config = finds.tree_of(folder, stem), Config.from_json(find.config)
+        rewritten = rewrite(tree) if rewrite else None
         if rewritten is not None:
             click.echo(f"{find.signature.detail}:\n\n{visible(written(rewritten, style).program)}")
-        for number, shown in enumerate(_runs(find, folder, stem, style, replay), 1):
-            if replay and shown.verdict is not None:
-                click.echo(f"run {number}")
-        is_shown = shown is not None and _print_outcomes(shown, find)
+        if replay:
+            for number, judged in enumerate(replaying.replay(config, folder, find, tree, style), 1):
+                if judged[0] is not None:
+                    click.echo(f"run {number}")
+        else:
+            judged = replaying.run(config, find, tree, style)
+        verdict, runs = judged
+        _print_outcomes(verdict, runs)
+        is_shown = verdict is not None and verdict.signature.agrees(find.signature.seen)
         # If something does not work, a bug is not fixed, and any program shows a difference.
         if not is_shown or find.signature.kind in UNCLEAR:
-            try_commands(Config.from_json(find.config), shown.runs if shown else ())
+            try_commands(config, runs)
     click.echo(visible(f"{find.signature}: {'reproduced' if is_shown else 'not reproduced'}"))
     if not is_shown and not replay and find.signature.kind == outcome.ONCE:
         if finds.requests_of(folder):
@@ -127,35 +132,18 @@ def _using_targets() -> Iterator[None]:
         sys.exit(1)
 
 
-def _runs(find: Find, folder: Path, stem: str, style: Spelling, replay: bool) -> Iterator[Replayed]:
-    from scriptschema.fuzzing.campaign import finds
-    from scriptschema.fuzzing.campaign import replay as replaying
-    from scriptschema.fuzzing.campaign.config import Config
-
-    config, tree = Config.from_json(find.config), finds.tree_of(folder, stem)
-    if replay:
-        yield from replaying.replay(config, folder, find, tree, style)
-    else:
-        yield replaying.run(config, find, tree, style)
-
-
-def _print_outcomes(shown: Replayed, find: Find) -> bool:
-    """Print a program's runs, and return whether they show the find's bug."""
+def _print_outcomes(verdict: Verdict | None, runs: list[Run]) -> None:
+    """Print a program's runs, and the verdict on them."""
     from scriptschema.fuzzing.targets.outcome import visible
 
-    for run in shown.runs:
+    for run in runs:
         _show(run)
-    verdict = shown.verdict
     if verdict is None:
-        return False
+        return
     click.echo(visible(f"{verdict.signature.kind}: {verdict.message}"))
     if verdict.difference is not None:
-        for target, line in (
-            (verdict.difference.left_target, verdict.difference.left),
-            (verdict.difference.right_target, verdict.difference.right),
-        ):
+        for target, line in verdict.difference.sides:
             click.echo(f"  {target}: {'(nothing)' if line is None else visible(line)}")
-    return verdict.signature.agrees(find.signature.seen)
 
 
 def _show(run: Run) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 
@@ -31,27 +31,22 @@ PROGRAMS: Final = 20
 otherwise `PROGRAMS`."""
 
 
-@attrs.frozen
-class Replayed:
-    """The runs and the verdict of a program, or of a sequence of requests."""
-
-    runs: list[Run]
-    verdict: Verdict | None
+Judged: TypeAlias = tuple[Verdict | None, list[Run]]
+"""The verdict on a program, or on a sequence of requests, and the runs."""
 
 
-def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Replayed:
-    """Run a find's program, written in `style`, on all targets. Return the runs and the verdict.
+def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Judged:
+    """Run a find's program, written in `style`, on all targets. Return the verdict and the runs.
 
     Raises TargetError and JudgeError.
     """
     with closing(Runner(config)) as runner:
-        verdict, runs = runner.verdict(tree, style, whole=True, wanted=find.signature)
-        return Replayed(runs, verdict)
+        return runner.verdict(tree, style, whole=True, wanted=find.signature)
 
 
 def replay(
     config: Config, folder: Path, find: Find, tree: ModuleSet, style: Spelling
-) -> Iterator[Replayed]:
+) -> Iterator[Judged]:
     """Run a find's program until the bug is reproduced, and yield the result of each run.
 
     If the find has stored requests, they are replayed instead. The number of attempts is limited to
@@ -60,11 +55,11 @@ def replay(
     requests = finds.requests_of(folder)
     for _ in range(SEQUENCES if requests else PROGRAMS):
         if requests:
-            shown = _replay(config, requests, find, tree, style)
+            verdict, runs = _replay(config, requests, find, tree, style)
         else:
-            shown = run(config, find, tree, style)
-        yield shown
-        if shown.verdict is not None and shown.verdict.signature.agrees(find.signature.seen):
+            verdict, runs = run(config, find, tree, style)
+        yield verdict, runs
+        if verdict is not None and verdict.signature.agrees(find.signature.seen):
             return
 
 
@@ -74,7 +69,7 @@ def _replay(
     find: Find,
     tree: ModuleSet,
     style: Spelling,
-) -> Replayed:
+) -> Judged:
     """Replay the requests on the target that crashed or failed."""
     broken = next(
         (n for n, run in enumerate(find.program.runs) if run.outcome.kind in outcome.BROKEN), 0
@@ -84,10 +79,10 @@ def _replay(
     with closing(open_target(description)) as target:
         broke = target.replay(requests) if isinstance(target, PersistentTarget) else None
     if broke is None:
-        return Replayed([], None)
+        return None, []
     with closing(Runner(config)) as runner:
         runs = [Run(description.run_name(variant), broke)]
-        return Replayed(runs, runner.judge_all(tree, style, runs))
+        return runner.judge_all(tree, style, runs), runs
 
 
 @attrs.frozen
@@ -143,7 +138,7 @@ def bisect(
                 try_target(built.targets[0])
             except TargetError as error:
                 raise TargetError(f"{name}: {error}") from None
-            verdict = run(built, find, tree, find.smallest.style).verdict
+            verdict, _ = run(built, find, tree, find.smallest.style)
             kind = "" if verdict is None else verdict.signature.kind
             bisection.shows[name] = outcome.agree(kind, wanted)
             on_run(name, bisection.shows[name])

@@ -71,6 +71,11 @@ class Difference:
     right: str | None
     ulps: int | None = None
 
+    @property
+    def sides(self) -> list[tuple[str, str | None]]:
+        """The name of each of the two runs, and its version of the line."""
+        return [(self.left_target, self.left), (self.right_target, self.right)]
+
 
 @attrs.frozen
 class Verdict:

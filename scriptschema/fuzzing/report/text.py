@@ -59,9 +59,9 @@ def marked(difference: Difference) -> list[tuple[str, tuple[str, str, str] | Non
     if left is not None and right is not None:
         before = _common_length(left, right)
         after = _common_length(left[before:][::-1], right[before:][::-1])
-    sides = ((difference.left_target, left), (difference.right_target, right))
     return [
-        (target, None if text is None else _parts(text, before, after)) for target, text in sides
+        (target, None if text is None else _parts(text, before, after))
+        for target, text in difference.sides
     ]
 
 

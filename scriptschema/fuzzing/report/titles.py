@@ -20,8 +20,7 @@ def title_of(find: Find) -> str:
     runs = find.smallest.runs
     names = names_of(runs)
     if difference is not None:
-        left = _printed(names.get(difference.left_target, ""), difference.left)
-        right = _printed(names.get(difference.right_target, ""), difference.right)
+        left, right = (_printed(names.get(target, ""), line) for target, line in difference.sides)
         text = f"{right}, {left}"
     elif signature.kind in outcome.LIMITS:
         what = "hangs" if signature.kind == outcome.HANG else "runs out of memory"

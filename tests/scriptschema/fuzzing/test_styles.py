@@ -70,8 +70,8 @@ def test_it_is_reproduced_as_it_is_written(finished: list[tuple[Path, finds.Find
         assert done.returncode == 0, done.stderr
         assert visible(finds.source_of(folder, stem)).strip() in done.stdout.decode()
     tree = finds.tree_of(folder, finds.REDUCED)
-    assert replay.run(CONFIG, find, tree, None).verdict is None
-    assert replay.run(CONFIG, find, tree, find.smallest.style).verdict is not None
+    assert replay.run(CONFIG, find, tree, None)[0] is None
+    assert replay.run(CONFIG, find, tree, find.smallest.style)[0] is not None
 
 
 def test_a_find_keeps_its_style_in_its_file(finished: list[tuple[Path, finds.Find]]) -> None:
