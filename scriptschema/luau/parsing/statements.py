@@ -153,43 +153,50 @@ def _read_for_statement(r: Reader) -> Reading:
     return stat
 
 
-def _read_local_statement(r: Reader) -> Reading:
-    r.advance()
+def _read_declaration(r: Reader, attributes: Sequence[m.ExprAttr] = ()) -> Reading:
+    """Read a declaration that begins with `local`, `const` or `export`."""
+    exported = r.texts[r.index] == "export"
+    if exported:
+        r.require(m.StatLocal, "is_exported", "an exported value", r.index)
+        r.advance()
+    constant = r.texts[r.index] == "const"
+    if constant:
+        if not r.extended:
+            r.lose(r.index, "`const`", "`local`")
+        r.require(m.StatLocal, "is_const", "`const`", r.index)
+    if r.kind != "function":
+        r.advance()
+        if exported and r.kind != "name":
+            r.fail("the name of a variable, after `export local` or `export const`")
     if r.kind == "function":
-        return (yield _read_local_function(r, []))
-    return (yield _read_local_variables(r))
-
-
-def _read_local_function(
-    r: Reader, attributes: list[m.ExprAttr], *, constant: bool = False
-) -> Reading:
-    opening = r.advance()
-    var = r.declare(r.name("for the function"))
-    func = yield read_function_body(r, opening, attributes)
-    stat = m.StatLocalFunction(var=var, func=func)
+        opening = r.advance()
+        var = r.declare(r.name("for the function"))
+        func = yield read_function_body(r, opening, [*attributes])
+        stat = m.Stat(local_function=m.StatLocalFunction(var=var, func=func))
+    else:
+        stat = yield _read_local_variables(r, constant=constant, exported=exported)
+    declared: Any = stat.alternative
+    if exported:
+        declared.is_exported = True
     if constant and r.extended:
-        stat.is_const = True
-    return m.Stat(local_function=stat)
+        declared.is_const = True
+    return stat
 
 
-def _read_local_variables(r: Reader, *, constant: bool = False, exported: bool = False) -> Reading:
+def _read_local_variables(r: Reader, *, constant: bool, exported: bool) -> Reading:
     names, bindings = yield _read_bindings(r, "of a variable")
     types = by_position(r, bindings)
     if constant and r.kind != "=":
         r.fail("`=` and the values of the constants")
     start = r.index + 1
     values = (yield read_expressions(r)) if r.skip("=") else []
-    kept = constant and r.extended
-    plain = len(names) == 1 and not (types or kept or exported)
+    plain = len(names) == 1 and not (types or exported or (constant and r.extended))
     number = _required_module(r, start) if plain else None
     variables = [r.declare(name) for name in names]
     if number is not None:
         helper = m.StatRequireIntoLocalHelper(var=variables[0], modulenum=number)
         return m.Stat(require_into_local=helper)
-    stat = m.StatLocal(vars=variables, values=values, types=types)
-    if kept:
-        stat.is_const = True
-    return m.Stat(local=stat)
+    return m.Stat(local=m.StatLocal(vars=variables, values=values, types=types))
 
 
 def _required_module(r: Reader, start: int) -> int | None:
@@ -242,46 +249,7 @@ def _read_attributed_statement(r: Reader) -> Reading:
     words = ("const", "export") if r.extended else ("const",)
     if following != "function" or (r.kind == "name" and r.texts[r.index] not in words):
         r.fail("`function` after an attribute")
-    if r.texts[r.index] == "export":
-        return (yield _read_exported_function(r, attributes))
-    constant = r.kind == "name"
-    if constant:
-        _note_const(r)
-    r.advance()
-    return (yield _read_local_function(r, attributes, constant=constant))
-
-
-def _note_const(r: Reader) -> None:
-    if not r.extended:
-        r.lose(r.index, "`const`", "`local`")
-    r.require(m.StatLocal, "is_const", "`const`", r.index)
-
-
-def _read_const_statement(r: Reader) -> Reading:
-    _note_const(r)
-    r.advance()
-    if r.kind == "function":
-        return (yield _read_local_function(r, [], constant=True))
-    return (yield _read_local_variables(r, constant=True))
-
-
-def _read_exported_function(r: Reader, attributes: list[m.ExprAttr]) -> Reading:
-    r.require(m.StatLocalFunction, "is_exported", "an exported value", r.index)
-    r.advance()
-    stat = yield _read_local_function(r, attributes)
-    stat.local_function.is_exported = True
-    return stat
-
-
-def _read_exported_variables(r: Reader) -> Reading:
-    r.require(m.StatLocal, "is_exported", "an exported value", r.index)
-    r.advance()
-    constant = r.take() == "const"
-    if r.kind != "name":
-        r.fail("the name of a variable, after `export local` or `export const`")
-    stat = yield _read_local_variables(r, constant=constant, exported=True)
-    stat.local.is_exported = True
-    return stat
+    return (yield _read_declaration(r, attributes))
 
 
 def _read_type_statement(r: Reader, *, export: bool) -> Reading:
@@ -333,7 +301,7 @@ def _read_other_statement(r: Reader) -> Reading:
             r.advance()
             return (yield _read_type_statement(r, export=True))
         if text == "const" and following in ("name", "function"):
-            return (yield _read_const_statement(r))
+            return (yield _read_declaration(r))
         if r.extended and (reading := _newer(r)) is not None:
             return (yield reading(r))
     elif r.kind != "(":
@@ -360,10 +328,8 @@ def _newer(r: Reader) -> Callable[[Reader], Reading] | None:
     tokens = zip(r.texts[span], r.kinds[span], strict=True)
     words = [text if text in _NEWER else kind for text, kind in tokens]
     match words:
-        case ["export", "local", *_] | ["export", "const", "name", *_]:
-            return _read_exported_variables
-        case ["export", "function", *_]:
-            return lambda r: _read_exported_function(r, [])
+        case ["export", "local" | "function", *_] | ["export", "const", "name", *_]:
+            return _read_declaration
         case (
             ["class", "name", *_]
             | ["open", "class", "name", *_]
@@ -384,7 +350,7 @@ _STATEMENTS: Final[dict[str, Callable[[Reader], Reading]]] = {
     "repeat": _read_repeat_statement,
     "return": _read_return_statement,
     "for": _read_for_statement,
-    "local": _read_local_statement,
+    "local": _read_declaration,
     "function": _read_function_statement,
     "@": _read_attributed_statement,
 }
