@@ -69,9 +69,7 @@ class CommandTarget:
         """Return the outcomes of all variants. Raises TargetError."""
         outcomes = []
         for number in range(len(self._commands)):
-            process, began = self._running or self._start(number)
-            self._running = None
-            result = self._finish(process, began)
+            result = self._outcome_of(self._watch(number))
             self._fastest = min(self._fastest, result.seconds)
             # The fastest run did little more than start.
             outcomes.append(attrs.evolve(result, starting=self._fastest))
@@ -115,8 +113,13 @@ class CommandTarget:
                 f"{self.description.command}: could not write {name}: {reason}"
             ) from None
 
-    def _finish(self, process: subprocess.Popen[bytes], began: float) -> Outcome:
-        watched = watch(process, began, self._seconds, self.description.output)
+    def _watch(self, number: int) -> Watched:
+        """Wait for the end of a run, which is started if it is not running yet."""
+        process, began = self._running or self._start(number)
+        self._running = None
+        return watch(process, began, self._seconds, self.description.output)
+
+    def _outcome_of(self, watched: Watched) -> Outcome:
         output, errors = text_of(watched.output), text_of(watched.errors)
         if self._reads_file:  # the path differs between workers
             output = output.replace(str(self._path), "program.luau")
@@ -156,9 +159,7 @@ class CommandTarget:
     def _failure(self, program: str) -> Failed | None:
         """Return how an erroneous program fails, or None if it reports no failure in time."""
         self.submit(Sources(None, program), self.description.seconds)
-        process, began = self._running or self._start(0)
-        self._running = None
-        watched = watch(process, began, self._seconds, self.description.output)
+        watched = self._watch(0)
         if watched.hung or watched.flooded:
             return None
         return failure_of(watched.status, text_of(watched.errors))
