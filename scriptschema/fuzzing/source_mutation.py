@@ -19,11 +19,11 @@ from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
 from scriptschema.generation.programs import program
 from scriptschema.luau import sources
-from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.names import DEFAULT, OWN_NAMES
 from scriptschema.luau.parse import ParseError, parse
 from scriptschema.luau.render import render
 from scriptschema.luau.repair import repair
-from scriptschema.messages import Local, ModuleSet, Name, Typename
+from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY, Version
 
 VERSION: Final = "SCRIPTSCHEMA_LUAU"
@@ -174,18 +174,12 @@ def version_asked() -> Version | None:
 def _with_known_names(tree: ModuleSet) -> ModuleSet:
     """Give identifiers outside Luau's name tables unused names from the tables, in place."""
     nodes: list[Any] = [*Index(tree).nodes]
-    for cls, slot, table in _TABLES:
+    for (cls, slot), table in OWN_NAMES.items():
         named = [n for n in nodes if n.__class__ is cls and getattr(n, slot) is not None]
         used = {getattr(node, slot) for node in named}
-        free = (number for number in range(table) if number not in used)
-        known = {number: next(free, number) for number in sorted(used) if number >= table}
+        size = len(getattr(DEFAULT, table))
+        free = (number for number in range(size) if number not in used)
+        known = {number: next(free, number) for number in sorted(used) if number >= size}
         for node in named if known else ():
             setattr(node, slot, known.get(getattr(node, slot), getattr(node, slot)))
     return tree
-
-
-_TABLES: Final = (
-    (Local, "name", len(DEFAULT.locals)),
-    (Typename, "index", len(DEFAULT.types)),
-    (Name, "custom", len(DEFAULT.customs)),
-)

@@ -29,8 +29,9 @@ from typing import Any, Final
 
 import attrs
 
+from scriptschema.base import Message
 from scriptschema.luau.members import MEMBERS, NEWER_MEMBERS
-from scriptschema.messages import ExprGlobal, ExprIndexName, ExprPrefix, Name
+from scriptschema.messages import ExprGlobal, ExprIndexName, ExprPrefix, Local, Name, Typename
 from scriptschema.versions import Span, Version, has
 
 _KEYWORDS: Final = (
@@ -258,6 +259,11 @@ class Names:
 
 DEFAULT: Final = Names()
 """The tables of Luau's names."""
+
+OWN_NAMES: Final[Mapping[tuple[type[Message], str], str]] = MappingProxyType(
+    {(Local, "name"): "locals", (Name, "custom"): "customs", (Typename, "index"): "types"}
+)
+"""The fields whose indexes select a name that a program chooses freely, with their tables."""
 
 
 class _Reader:

@@ -11,6 +11,7 @@ from scriptschema import messages as m
 from scriptschema.base import INT32_MIN, Message
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, changing_tree, setting
+from scriptschema.luau.names import OWN_NAMES
 
 
 def simplify_all(index: AnyIndex) -> Iterator[Edit]:
@@ -34,9 +35,7 @@ def _simplify_all(edited: Message, *, names: bool) -> None:
 
 
 _KINDS: Final = (int, str, bool, *m.ENUMS.values())
-_INDEXES: Final = frozenset(
-    {(m.Local, "name"), (m.Typename, "index"), (m.Name, "builtin"), (m.Name, "custom")}
-)
+_INDEXES: Final = frozenset([*OWN_NAMES, (m.Name, "builtin")])
 
 
 def shrink_scalars(index: AnyIndex) -> Iterator[Edit]:
@@ -92,4 +91,5 @@ def _rename(edited: Message) -> None:
             setattr(node, _RENAMED[cls], numbers.setdefault(value, len(numbers)))
 
 
-_RENAMED: Final[dict[type, str]] = {m.Local: "name", m.Typename: "index", m.Name: "custom"}
+_RENAMED: Final = dict(OWN_NAMES.keys())
+"""The field of each class in `OWN_NAMES`."""

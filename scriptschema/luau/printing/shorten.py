@@ -12,8 +12,7 @@ import attrs
 
 from scriptschema.base import Message, walk
 from scriptschema.luau.lexer import tokenize
-from scriptschema.luau.names import KEYWORDS, Names
-from scriptschema.messages import Local, Name, Typename
+from scriptschema.luau.names import KEYWORDS, OWN_NAMES, Names
 
 _FIRST: Final = string.ascii_letters + "_"
 _JOINED: Final = frozenset(
@@ -52,10 +51,10 @@ def short_names(tree: Message, names: Names) -> Names:
     The most frequent indexes get the shortest names. Builtin names and `self` do not change. Local
     variables and globals get different names, so that none shadows another.
     """
-    used: dict[str, Counter[int]] = {table: Counter() for table in _TABLES.values()}
+    used: dict[str, Counter[int]] = {table: Counter() for table in OWN_NAMES.values()}
     for node, _ in walk(tree):
         cls: Any = node.__class__
-        for (owner, attribute), table in _TABLES.items():
+        for (owner, attribute), table in OWN_NAMES.items():
             index = getattr(node, attribute) if cls is owner else None
             if index is not None:
                 used[table][index % len(getattr(names, table))] += 1
@@ -63,13 +62,6 @@ def short_names(tree: Message, names: Names) -> Names:
     letters = (name for name in _identifiers() if name not in reserved)
     tables: Any = {table: _renamed(getattr(names, table), used[table], letters) for table in used}
     return attrs.evolve(names, **tables)
-
-
-_TABLES: Final = {
-    (Local, "name"): "locals",
-    (Name, "custom"): "customs",
-    (Typename, "index"): "types",
-}
 
 
 def _renamed(table: tuple[str, ...], used: Counter[int], letters: Iterator[str]) -> list[str]:
