@@ -36,7 +36,7 @@ from scriptschema.fuzzing.afl import STYLE
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import AFL, CORPUS, JUDGED, Campaign
 from scriptschema.fuzzing.campaign.programs import MadeProgram, ProgramSource
-from scriptschema.fuzzing.campaign.workers import Worker
+from scriptschema.fuzzing.campaign.workers import Worker, Workers
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.source_mutation import VERSION, SourceMutator
 from scriptschema.fuzzing.targets import leftovers, outcome
@@ -81,7 +81,7 @@ class EngineError(ReportedError):
     """AFL++ cannot be used. The message says why, or what to do."""
 
 
-class AflEngine:
+class AflEngine(Workers):
     """Runs AFL++ instances for a campaign, and creates the workers of its session.
 
     It is a context manager. `instances` is the number of afl-fuzz processes. The first is AFL++'s
@@ -89,9 +89,8 @@ class AflEngine:
     corpus contains the user's seeds. Raises EngineError, FileError and TargetError.
     """
 
-    slice_seconds = 2.0
-
     def __init__(self, campaign: Campaign, instances: int = 1) -> None:
+        super().__init__(slice_seconds=2.0)
         self.folder = campaign.path / AFL
         self.command = _command_of(campaign.config)
         self.problem = ""

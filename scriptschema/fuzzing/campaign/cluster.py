@@ -35,7 +35,7 @@ from scriptschema.fuzzing.campaign.fuzzer import Batch, Fuzzer
 from scriptschema.fuzzing.campaign.programs import MOST_PARENTS
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import try_commands
-from scriptschema.fuzzing.campaign.workers import Failure, News, Order, Task
+from scriptschema.fuzzing.campaign.workers import Failure, News, Order, Task, Workers
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles.judging import JudgeError
 from scriptschema.fuzzing.targets.description import TargetError
@@ -58,7 +58,7 @@ class ClusterError(ReportedError):
     """A cluster cannot be used. The message says why."""
 
 
-class Cluster:
+class Cluster(Workers):
     """A Dask cluster that runs a session's workers. It is a context manager.
 
     `address` is `tcp://HOST:PORT`, or `local:N` for N processes on this machine. `slice_seconds` is
@@ -67,8 +67,8 @@ class Cluster:
     """
 
     def __init__(self, address: str, *, slice_seconds: float = SLICE) -> None:
+        super().__init__(slice_seconds=slice_seconds)
         self.address = address
-        self.slice_seconds = slice_seconds
         self._stack = contextlib.ExitStack()
         self.client: Any = None
         self._key = uuid.uuid4().hex
@@ -129,10 +129,6 @@ class Cluster:
         remote = RemoteWorker(self.client, self._key, campaign.config, campaign.path, seed)
         self._workers[seed] = remote
         return remote
-
-    def progress(self) -> dict[str, Any]:
-        """Return an empty dict, because a cluster adds nothing to the session's progress events."""
-        return {}
 
     def _receive(self, event: tuple[float, bytes]) -> None:
         seed, batch = pickle.loads(event[1])  # noqa: S301  # workers are trusted

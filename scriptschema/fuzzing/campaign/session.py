@@ -40,7 +40,6 @@ from scriptschema.fuzzing.campaign.workers import (
     Failure,
     News,
     Order,
-    Processes,
     Task,
     Workers,
 )
@@ -222,7 +221,7 @@ class Session:
         self.programs = programs
         self.finishing = finishing
         self.reproducible = jobs == 1 and bool(programs) and seconds is None and workers is None
-        self.workers = workers or Processes(full_limits=self.reproducible)
+        self.workers = workers or Workers(full_limits=self.reproducible)
         self.on_event = on_event
         sweep()
         with leaving_nothing():

@@ -104,37 +104,23 @@ class AnyWorker(Protocol):
         """End the worker and all processes that it has started."""
 
 
-class Workers(Protocol):
-    """A factory for a session's workers.
+class Workers:
+    """Creates a session's workers: processes on this machine, unless a subclass creates others.
 
-    `slice_seconds` is the number of seconds that a worker usually spends fuzzing per `Order`.
+    `slice_seconds` is the number of seconds that a worker usually spends fuzzing per `Order`. If
+    `full_limits` is true, all runs use the targets' full time limits.
     """
 
-    slice_seconds: float
-
-    def worker(self, campaign: Campaign, seed: int) -> AnyWorker:
-        """Return a new worker."""
-
-    def progress(self) -> dict[str, Any]:
-        """Return fields to add to the session's progress events."""
-
-
-@attrs.frozen
-class Processes:
-    """Creates workers that are processes on this machine.
-
-    If `full_limits` is true, all runs use the targets' full time limits.
-    """
-
-    slice_seconds = 1.0
-    full_limits: bool = False
+    def __init__(self, *, slice_seconds: float = 1.0, full_limits: bool = False) -> None:
+        self.slice_seconds = slice_seconds
+        self.full_limits = full_limits
 
     def worker(self, campaign: Campaign, seed: int) -> AnyWorker:
         """Return a new worker."""
         return Worker(campaign.config, campaign.path, seed, full_limits=self.full_limits)
 
     def progress(self) -> dict[str, Any]:
-        """Return an empty dict, because the session's events already contain all progress."""
+        """Return fields to add to the session's progress events."""
         return {}
 
 
