@@ -17,7 +17,7 @@ import attrs
 
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora.statistics import percentile
-from scriptschema.fuzzing.targets.outcome import OK, visible
+from scriptschema.fuzzing.targets.outcome import visible
 
 POINTS: Final = 400
 """The approximate maximum number of points in a line. More would not be visible at the width of a
@@ -258,16 +258,10 @@ def _line(across: Axis, up: Axis, points: Sequence[tuple[float, float]], *, step
 def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
     """Return the running totals after about `POINTS` intervals, including the last."""
     step = -(-len(intervals) // POINTS)
-    runs = programs = ended = covered = 0
+    total = Interval()
     points: list[Interval] = []
     for number, each in enumerate(intervals, 1):
-        runs += each.runs
-        programs += each.programs
-        ended += each.ended
-        covered = max(covered, each.covered)
+        total.add(each)
         if number == 1 or number % step == 0 or number == len(intervals):
-            point = Interval(seconds=each.seconds, runs=runs, programs=programs, covered=covered)
-            point.outcomes[OK] = ended
-            point.corpus, point.finds = each.corpus, each.finds
-            points.append(point)
+            points.append(attrs.evolve(total))
     return points

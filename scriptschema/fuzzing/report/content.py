@@ -17,9 +17,8 @@ from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.oracles.severity import rank_of
 from scriptschema.fuzzing.oracles.verdict import Signature
-from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets import outcome, probing
 from scriptschema.fuzzing.targets.outcome import Outcome
-from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.names import DEFAULT
 
 
@@ -104,10 +103,8 @@ class Content:
         These are the features in `corpora.features`, except globals and library members.
         """
         counts = self.total.features
-        members = {f"{owner}.{n}" for owner, table in DEFAULT.libraries.items() for n in table}
-        members |= {f"{owner}.{n}" if owner else n for owner, n in NEWER_MEMBERS}
-        known = features.names(self.config.version)
-        parts = [n for n in known if n and n not in members and n not in DEFAULT.globals]
+        members = {"", *probing.names()}
+        parts = [n for n in features.names(self.config.version) if n not in members]
         used = {name: counts[name] for name in parts if counts[name]}
         return Members("grammar", used, sorted(name for name in parts if not counts[name]))
 
