@@ -25,16 +25,14 @@ from __future__ import annotations
 
 import os
 import time
-from bisect import bisect_left
 from collections.abc import Iterator
-from operator import itemgetter
 from pathlib import Path
 from typing import Final, cast
 
 from scriptschema import files
 from scriptschema.choices import RandomChoices
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.passes import PHASES
+from scriptschema.fuzzing.passes import PHASES, edits_of
 from scriptschema.fuzzing.source_mutation import SourceMutator, version_asked
 from scriptschema.luau import sources
 from scriptschema.luau.render import render
@@ -184,10 +182,7 @@ class Trimmer:
 
     def _trees(self, index: Index[ModuleSet]) -> Iterator[tuple[int, ModuleSet]]:
         """Yield (rank, edited tree) pairs, the largest removals (the lowest ranks) first."""
-        edits = sorted((e for each in PHASES[0] for e in each.edits(index)), key=itemgetter(0))
-        if self._rank is not None:  # edits with a lower rank have failed
-            del edits[: bisect_left(edits, self._rank, key=itemgetter(0))]
-        for rank, make in edits[: 4 * MOST]:
+        for rank, make in edits_of(PHASES[0], index, self._rank)[: 4 * MOST]:
             yield rank, cast(ModuleSet, make())
 
     def _advance(self) -> None:

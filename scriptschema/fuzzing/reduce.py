@@ -16,11 +16,9 @@ Sources: A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Induci
 from __future__ import annotations
 
 import warnings
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from operator import itemgetter
 from threading import Lock
 from typing import Any, Final, Generic, TypeVar
 
@@ -28,7 +26,8 @@ import attrs
 
 from scriptschema.base import Message
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.passes import PHASES, Pass
+from scriptschema.fuzzing.passes import PHASES, Pass, edits_of
+from scriptschema.fuzzing.passes.edits import Edit
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.render import render
 from scriptschema.luau.repair import is_valid, repair
@@ -160,22 +159,15 @@ class Reducer(Generic[MessageT]):
 
     def _run_phase(self, phase: Iterable[Pass], pool: ThreadPoolExecutor) -> None:
         """Try the edits of the passes, the lowest rank first, until no edit succeeds."""
-        reached: Any = None
+        reached: int | None = None
         while True:
-            index = Index(self.best)
-            edits = [edit for each in phase for edit in each.edits(index)]
-            edits.sort(key=itemgetter(0))
-            if reached is not None:  # edits of lower rank have just failed
-                edits = edits[bisect_left(edits, reached, key=itemgetter(0)) :]
-            reached = self._first(edits, pool)
+            reached = self._first(edits_of(phase, Index(self.best), reached), pool)
             if reached is None:
                 return
 
-    def _first(
-        self, edits: Iterable[tuple[Any, Callable[[], Message]]], pool: ThreadPoolExecutor
-    ) -> Any:
+    def _first(self, edits: Iterable[Edit], pool: ThreadPoolExecutor) -> int | None:
         """Apply the first edit that gives an interesting tree, and return its rank, or None."""
-        waiting: deque[tuple[Any, _Candidate[MessageT], Future[bool]]] = deque()
+        waiting: deque[tuple[int, _Candidate[MessageT], Future[bool]]] = deque()
         tried = self._new_candidates(edits)
         while True:
             while len(waiting) < self.jobs and (result := next(tried, None)) is not None:
@@ -196,9 +188,7 @@ class Reducer(Generic[MessageT]):
                 return rank
             self.changed(self)
 
-    def _new_candidates(
-        self, edits: Iterable[tuple[Any, Callable[[], Message]]]
-    ) -> Iterator[tuple[Any, _Candidate[MessageT]]]:
+    def _new_candidates(self, edits: Iterable[Edit]) -> Iterator[tuple[int, _Candidate[MessageT]]]:
         """Yield candidates that are smaller than `best` and not known to be uninteresting."""
         seen: set[str] = set()
         for rank, make in edits:

@@ -8,7 +8,9 @@ the test.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import Final
 
 import attrs
@@ -80,3 +82,12 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
     (Pass("names", "replace all names with the shortest ones", rename),),
 )
 """The passes by phase. A phase ends when none of its edits succeeds any more."""
+
+
+def edits_of(phase: Iterable[Pass], index: AnyIndex, least: int | None = None) -> list[Edit]:
+    """Return the edits of all passes of a phase, the lowest rank first.
+
+    Edits whose rank is lower than `least` are left out, because they have just failed.
+    """
+    edits = sorted((edit for each in phase for edit in each.edits(index)), key=itemgetter(0))
+    return edits if least is None else edits[bisect_left(edits, least, key=itemgetter(0)) :]
