@@ -79,7 +79,6 @@ def _reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> bool:
     """Run a find's program, print what happens, and return whether its bug occurs again."""
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.campaign import replay as replaying
-    from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.runner import try_commands
     from scriptschema.fuzzing.oracles.judging import UNCLEAR
     from scriptschema.fuzzing.rewriting import REWRITINGS
@@ -88,13 +87,13 @@ def _reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> bool:
     from scriptschema.fuzzing.targets.outcome import visible
 
     with _using_targets():
-        find = trusted_find(folder, trust=trust)
+        find, config = trusted_find(folder, trust=trust)
         stem, style = find.stem, find.smallest.style
         if original:
             stem, style = finds.PROGRAM, find.program.style
         click.echo(visible(finds.source_of(folder, stem)).rstrip("\n") + "\n")
         rewrite = REWRITINGS.get(find.signature.detail)
-        tree, config = finds.tree_of(folder, stem), Config.from_json(find.config)
+        tree = finds.tree_of(folder, stem)
         rewritten = rewrite(tree) if rewrite else None
         if rewritten is not None:
             click.echo(f"{find.signature.detail}:\n\n{visible(written(rewritten, style).program)}")
@@ -167,7 +166,6 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
     an error, or if the bug does not occur again.
     """
     from scriptschema.fuzzing.campaign import config, finds
-    from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.folder import Campaign
     from scriptschema.fuzzing.campaign.reduction import reduce_find
     from scriptschema.fuzzing.campaign.runner import Runner, try_commands
@@ -177,8 +175,8 @@ def reduce_find(folder: Path, *, trust: bool) -> None:
     in_campaign = (campaign / config.FILE).is_file()
     opened = Campaign(campaign, None) if in_campaign else contextlib.nullcontext()
     with opened, _using_targets():  # raises if the campaign is running
-        find = trusted_find(folder, trust=trust)
-        with contextlib.closing(Runner(Config.from_json(find.config))) as runner:
+        find, settings = trusted_find(folder, trust=trust)
+        with contextlib.closing(Runner(settings)) as runner:
             try_commands(runner.config)
             tree = reduce_find(runner, find, folder)
         if tree is not None:
@@ -236,8 +234,8 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
         click.echo(f"{name}: {'shows the bug' if shows else 'does not show the bug'}")
 
     with _using_targets():
-        find = trusted_find(folder, trust=trust)
-        bisection = bisect(find, finds.tree_of(folder, find.stem), builds, print_result)
+        find, config = trusted_find(folder, trust=trust)
+        bisection = bisect(config, find, finds.tree_of(folder, find.stem), builds, print_result)
         click.echo(str(bisection))
         if bisection.first is not None:
             finds.save(folder, attrs.evolve(find, bisection=str(bisection)))

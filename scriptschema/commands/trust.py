@@ -45,8 +45,8 @@ def trusted_campaign(path: Path, config: Config | None, *, trust: bool) -> Itera
         yield campaign
 
 
-def trusted_find(folder: Path, *, trust: bool) -> Find:
-    """Return the find in `folder` once its commands are trusted.
+def trusted_find(folder: Path, *, trust: bool) -> tuple[Find, Config]:
+    """Return the find in `folder`, and its campaign's configuration, once its commands are trusted.
 
     Does not ask the user if `trust` is true. Raises FileError, ValueError, and the errors of
     `require_trust`.
@@ -54,10 +54,11 @@ def trusted_find(folder: Path, *, trust: bool) -> Find:
     from scriptschema.fuzzing.campaign import config, finds
 
     find = finds.load(folder)
+    settings = config.Config.from_json(find.config)
     campaign = folder.absolute().parent.parent
     owner = campaign if (campaign / config.FILE).is_file() else folder
-    require_trust(owner, config.Config.from_json(find.config), trust=trust)
-    return find
+    require_trust(owner, settings, trust=trust)
+    return find, settings
 
 
 def require_trust(folder: Path, config: Config, *, trust: bool) -> None:

@@ -108,6 +108,7 @@ class Bisection:
 
 
 def bisect(
+    config: Config,
     find: Find,
     tree: ModuleSet,
     builds: Sequence[tuple[str, str]],
@@ -115,17 +116,16 @@ def bisect(
 ) -> Bisection:
     """Find the first build that shows a find's bug.
 
-    `tree` is the find's smallest program. `builds` are (name, command) pairs, oldest first. Each
-    command replaces the command of the campaign's first target. A build shows the bug if its
-    verdict is of the same kind as the find's. Stacks are not compared, because they may differ
-    between builds. `on_run` is called with the name of each build that was run, and whether it
-    shows the bug. Each build runs a one-line program first, because a build that cannot run
-    anything would wrongly seem to be free of the bug. The same applies to the campaign's other
-    targets, its checker and its printer.
+    `config` is the configuration of the find's campaign. `tree` is the find's smallest program.
+    `builds` are (name, command) pairs, oldest first. Each command replaces the command of the
+    campaign's first target. A build shows the bug if its verdict is of the same kind as the find's.
+    Stacks are not compared, because they may differ between builds. `on_run` is called with the
+    name of each build that was run, and whether it shows the bug. Each build runs a one-line
+    program first, because a build that cannot run anything would wrongly seem to be free of the
+    bug. The same applies to the campaign's other targets, its checker and its printer.
 
     Raises JudgeError, and TargetError, for example if a build cannot run a one-line program.
     """
-    config = Config.from_json(find.config)
     bisection = Bisection([name for name, _ in builds], {})
     wanted = find.signature.seen.kind
     try_commands(attrs.evolve(config, targets=config.targets[1:]))
