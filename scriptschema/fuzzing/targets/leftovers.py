@@ -20,7 +20,7 @@ import signal
 import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import IO, Final, Self
+from typing import IO, Final
 
 OWNER: Final = "SCRIPTSCHEMA_OWNER"
 """The environment variable that identifies the owner by its process ID and start time."""
@@ -128,10 +128,7 @@ def end_marked(mine: str) -> int:
 
 
 class Folder:
-    """A temporary folder, locked while it is in use.
-
-    It is removed at the end of a `with` block, or by `remove`.
-    """
+    """A temporary folder, locked until `remove` is called."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
@@ -140,12 +137,6 @@ class Folder:
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         making.rename(self.path / _LOCK)  # it never exists unlocked
         _FOLDERS.append(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
 
     def remove(self) -> None:
         """Remove the folder with its contents."""

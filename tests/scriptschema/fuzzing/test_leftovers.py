@@ -212,14 +212,15 @@ def test_a_folder_that_is_in_use_is_not_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with leftovers.Folder() as used:
-        left = tmp_path / "scriptschema-run-left"
-        left.mkdir()
-        (left / ".lock").touch()
-        strange = tmp_path / "scriptschema-run-mine"  # it has no lock: it is somebody else's
-        strange.mkdir()
-        leftovers.sweep()
-        assert {*tmp_path.iterdir()} == {used.path, strange}
+    used = leftovers.Folder()
+    left = tmp_path / "scriptschema-run-left"
+    left.mkdir()
+    (left / ".lock").touch()
+    strange = tmp_path / "scriptschema-run-mine"  # it has no lock: it is somebody else's
+    strange.mkdir()
+    leftovers.sweep()
+    assert {*tmp_path.iterdir()} == {used.path, strange}
+    used.remove()
     assert {*tmp_path.iterdir()} == {strange}
 
 
