@@ -77,6 +77,13 @@ _WASM_FRAME: Final = re.compile(r"^[ \t]+at (?P<function>[\w.$:]+) \(?wasm:", re
 _PLACE: Final = re.compile(r" (?:\([^()]*\+0x[0-9a-f]+\)|/?\S+:\d+(?::\d+)?|\(BuildId.*\)).*$")
 _NOBODYS: Final = re.compile(
     r"^(?:__?(?:asan|ubsan|sanitizer|interceptor|GI|pthread|libc|assert)|abort|raise|gsignal"
+    # How C++ throws exceptions and ends a process:
+    r"|__cxa_|__cxxabiv1::|__clang_call_terminate|__gxx_personality|_Unwind_"
+    r"|__gnu_cxx::__verbose_terminate|demangling_terminate_handler"
+    r"|std::(?:\w+::)*(?:__throw_|(?:__)?terminate\b|rethrow_exception)"
+    # How the C library checks memory:
+    r"|malloc_printerr$|_int_(?:free|malloc|realloc)$|(?:c?free|malloc|calloc|realloc)$"
+    r"|__(?:fortify|(?:stack_)?chk)_fail|__\w+_chk$"
     r"|main$|_start$|[(/])"  # without a symbol, there is only the build's path
 )
 _TEMPLATE: Final = re.compile(r"<[^<>]*>|\([^()]*\)")
@@ -94,7 +101,8 @@ _SIGNALLED: Final = {
 def frames_of(text: str) -> tuple[str, ...]:
     """Return the functions in the first stack trace of a report, innermost first.
 
-    Functions of the sanitizers, and of the C library's startup and abort code, are left out.
+    Functions of the sanitizers are left out, and so are those with which the C and C++ libraries
+    start and abort a process, check the heap, and throw exceptions.
     """
     frames = []
     matches = [*_FRAME.finditer(text)] or [*_WASM_FRAME.finditer(text)]

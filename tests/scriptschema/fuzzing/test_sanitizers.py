@@ -145,6 +145,59 @@ def test_what_users_tell_their_sanitizers_counts_more(
     assert found.signature == Signature("assertion", "lvm.cpp: n > N")
 
 
+THROWS = """
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <vector>
+#define ALONE __attribute__((noinline))
+ALONE void check(int number) { if (number > 0) throw std::runtime_error("no register"); }
+ALONE int floor_of(std::vector<int> &all, int n) { check(n); return all[0]; }
+ALONE int abs_of(std::vector<int> &all, int n) { check(n); return all[0] + 1; }
+ALONE int min_of(std::vector<int> &all, int n) { return all.at(n); }
+ALONE int max_of(std::vector<int> &all, int n) { return all.at(n) + 1; }
+ALONE void never(int n) noexcept { if (n > 0) throw n; }
+ALONE int run(int n, int c) {
+    std::vector<int> all{1};
+    switch (c) {
+        case '0': return floor_of(all, n);
+        case '1': return abs_of(all, n);
+        case '2': return min_of(all, n);
+        case '3': return max_of(all, n);
+        case '4': never(n); return 0;
+        case '5': abort();
+    }
+    return 0;
+}
+int main(int count, char **arguments) {
+    int first = std::fgetc(std::fopen(arguments[1], "r"));
+    return run(count + 3, first) == 77;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["clang++", "g++"])
+def test_exceptions_of_cpp_are_known_by_the_targets_functions(
+    compiler: str, tmp_path: Path
+) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not on PATH: apt install clang g++")
+    (tmp_path / "throws.cpp").write_text(THROWS)
+    flags = ["-g", "-O1", "-fsanitize=address"]
+    subprocess.run([compiler, *flags, "throws.cpp", "-o", "throws"], cwd=tmp_path, check=True)
+    target = Description("command", f"{tmp_path / 'throws'} {{file}}")
+    details = [judged(run(target, f"{number}")).signature.detail for number in range(6)]
+    within = "std::vector::_M_range_check const < std::vector::at"
+    assert details == [
+        "check < floor_of < run: std::runtime_error",
+        "check < abs_of < run: std::runtime_error",
+        f"{within} < min_of: std::out_of_range",
+        f"{within} < max_of: std::out_of_range",
+        "never < run: int",
+        "run",
+    ]
+
+
 CASTS = """
 #include <stdio.h>
 #include <stdlib.h>

@@ -369,6 +369,21 @@ def test_a_process_that_ends_normally_may_warn(line: str) -> None:
     assert reports.outcome_of(0, "", line, 0).kind == "ok"
 
 
+def test_damage_to_the_heap_is_known_by_who_called_the_library() -> None:
+    names = (
+        "raise",
+        "abort",
+        "__libc_message",
+        "malloc_printerr",
+        "_int_free",
+        "cfree",
+        "luaM_free",
+    )
+    stack = "".join(f"    #{at} 0x7f{at} in {name} a.c:{at}:5\n" for at, name in enumerate(names))
+    abort = "==4==ERROR: UndefinedBehaviorSanitizer: ABRT on unknown address 0x01 (pc 0x7f)\n"
+    assert reports.outcome_of(1, "", abort + stack, 0).frames == ("luaM_free",)
+
+
 def test_a_signal_without_a_name_has_its_number() -> None:
     assert reports.outcome_of(-50, "", "", 0).error == "signal 50"
 
