@@ -145,7 +145,7 @@ class CommandTarget:
         given = (watched.status, output, errors, watched.seconds)
         texts = partial(texts_of, self._sources)
         judged = outcome_of(*given, texts=texts)
-        if watched.status == 0 or judged.kind not in (outcome.INTERNAL, *outcome.FAILED):
+        if judged.kind not in (outcome.INTERNAL, *outcome.FAILED):
             return judged
         return outcome_of(*given, normal=self._normal, texts=texts)
 

@@ -45,7 +45,8 @@ class Uncaught:
     `frames` are the functions in the stack trace, innermost first. Functions of the language's
     library are left out unless there are no others. If the innermost code is in no function, or in
     a function without a name, its position is the first frame: `target.py:7`. A Rust panic has no
-    class. Its `name` is its position in the source.
+    class. Its `name` is its position in the source. If a panic during another one, or in a function
+    that must not panic, ends the process, this is the position of the first panic.
 
     If the exception wraps another exception, `line` and `frames` are those of the original cause.
     `name` is still the outer class, because targets report errors in programs by their own
@@ -69,6 +70,26 @@ _IDENTITY: Final = re.compile(
 )
 _MARGIN: Final = re.compile(r"^ *[|+] ", re.MULTILINE)
 """The start of each line of an exception group's report in Python."""
+_RUST_LIBRARY: Final = re.compile(r"^/(?:rustc/[0-9a-f]+|.*/rustlib/src/rust)/(?=library/)")
+"""The folder of Rust's library, which depends on the compiler and the machine."""
+_ABORTING: Final = {
+    "panic in a destructor during cleanup": 2,
+    "panic in a function that cannot unwind": 1,
+}
+"""The panics with which Rust ends a process because of earlier ones, and the number of these."""
+_UNNAMED: Final = "unhandled exception"
+"""What Ruby prints instead of the message and the class of a RuntimeError without a message."""
+
+IN_THREAD: Final = re.compile(
+    r"^(?:(?P<said>Exception in thread )"
+    r"(?:\"[^\"\n]*\" |[^\n]*:\n(?=[ +]*(?:Exception Group )?Traceback ))"
+    r"|#<Thread:[^\n]* (?=terminated with exception \(report_on_exception is true\):\n)"
+    r"|thread '[^'\n]*'(?: \(\d+\))? panicked at )",
+    re.MULTILINE,
+)
+"""The start of the report of an exception that ends a thread, in Java and Python, Ruby, and Rust.
+Programs that catch exceptions and print them do not print this."""
+
 _OUTSIDE: Final = re.compile(
     r"<(?:module|lambda|main|top \(required\))>|Object\.<anonymous>|<Main>\$$"
 )
@@ -149,7 +170,8 @@ LANGUAGES: Final[Mapping[str, _Language]] = {
     ),
     "ruby": _Language(
         _pattern(
-            r"^(?P<stack>\S+\.rb:\d+:in [`'][^'\n]*': (?P<said>[^\n]*) \((?P<name>[A-Z][\w:]*)\)$"
+            r"^(?P<stack>\S+\.rb:\d+:in [`'][^'\n]*': "
+            rf"(?:(?P<said>[^\n]*) \((?P<name>[A-Z][\w:]*)\)|(?P<place>{_UNNAMED}))$"
             r"(?:(?:\n(?!\S+\.rb:\d+:in |\t(?:from|\.\.\.) )[^\n]*){0,100}?"
             r"(?:\n\t *(?:from|\.\.\.) [^\n]*)+)?)"
         ),
@@ -180,13 +202,16 @@ def uncaught(errors: str) -> Uncaught | None:
     if "Exception Group Traceback" in errors:
         errors = _MARGIN.sub("", errors)
     for language in LANGUAGES.values():
-        before: tuple[re.Match[str], Uncaught] | None = None
+        before: list[tuple[re.Match[str], Uncaught]] = []
         for match in language.report.finditer(errors):
             found = _uncaught(language, match)
-            if before is not None and _are_joined(language, before[0], match):
-                cause, wrapper = (before[1], found) if language.is_last else (found, before[1])
+            if before and _are_joined(language, before[-1][0], match):
+                earlier = before[-1][1]
+                cause, wrapper = (earlier, found) if language.is_last else (found, earlier)
                 found = attrs.evolve(cause, name=wrapper.name)
-            before = match, found
+            if before and (count := _ABORTING.get(match["said"])):
+                found = before[-count:][0][1]
+            before.append((match, found))
             if last is None or match.start() >= last[0]:  # handled exceptions may precede it
                 last = match.start(), found
     return last[1] if last is not None else None
@@ -214,11 +239,12 @@ def _are_joined(language: _Language, one: re.Match[str], other: re.Match[str]) -
 
 def _uncaught(language: _Language, match: re.Match[str]) -> Uncaught:
     groups = match.groupdict()
-    name = groups["name"] or groups["place"]
+    name = groups["name"] or groups["place"].replace(_UNNAMED, "RuntimeError")
     message = (groups["said"] or groups.get("said_before") or "").strip()
     line = f"{name}: {message}" if message else name
     if language is LANGUAGES["rust"]:
-        return Uncaught(name, f"panicked at {line}", (name,))
+        place = _RUST_LIBRARY.sub("", name)
+        return Uncaught(place, f"panicked at {_RUST_LIBRARY.sub('', line)}", (place,))
     if language.frame is None:
         return Uncaught(name, line, ())
     stack = groups["stack"] or ""

@@ -16,7 +16,7 @@ from typing import Final
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.calibration import Failed, Normal
-from scriptschema.fuzzing.targets.exceptions import uncaught
+from scriptschema.fuzzing.targets.exceptions import IN_THREAD, Uncaught, uncaught
 from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.luau.lexer import tokenize
 from scriptschema.luau.literals import string_value, unescape
@@ -177,7 +177,9 @@ def outcome_of(
     # At status 0, such a line is a warning, or part of a log.
     if status and is_about_memory(errors, texts):
         return made(outcome.MEMORY, errors[-1000:])
-    exception = uncaught(bounded(errors)) if status else None
+    exception = uncaught(bounded(errors)) if status else _uncaught_in_thread(errors, texts)
+    if not status and exception is not None and is_about_memory(exception.line, texts):
+        return made(outcome.MEMORY, exception.line)
     failed = outcome.REJECTED if _REJECTED.search(errors) else outcome.ERROR
     if exception is not None:
         if normal is not None and exception.name in normal.exceptions:
@@ -236,6 +238,12 @@ def _first(pattern: re.Pattern[str], errors: str, texts: Callable[[], str]) -> r
         if (match.groupdict().get("said") or match[0].partition(":")[0]) not in own:
             return match
     return None
+
+
+def _uncaught_in_thread(errors: str, texts: Callable[[], str]) -> Uncaught | None:
+    """Return the exception that ended a thread of a process, but not the process, or None."""
+    match = _first(IN_THREAD, errors, texts)
+    return uncaught(bounded(errors[match.start() :])) if match else None
 
 
 def bounded(errors: str) -> str:

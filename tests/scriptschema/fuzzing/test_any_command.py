@@ -474,6 +474,7 @@ RAISING = {  # by language: the start of a program, and statements with their si
             "exec('1 / 0')": "<module> < <module>: ZeroDivisionError",
             "expr(1)": "atom < expr < term: RecursionError",
             "sys.setrecursionlimit(100); before()": "atom < expr < term: RecursionError",
+            "__import__('threading').Thread(target=f, args=(1,)).start()": "f: KeyError",
         },
     ),
     "node": (
@@ -652,3 +653,109 @@ def test_different_panics_of_a_go_function_are_different_finds() -> None:
     for text, kind in ((errors, "index out of range"), (other, "integer divide by zero")):
         expected = f"main.compile < main.main: panic: runtime error: {kind}"
         assert signature_of(2, text).detail == expected
+
+
+IN_THREAD = {  # reports of exceptions that did not end the process
+    "java": (
+        (
+            'Exception in thread "Thread-0" java.lang.NullPointerException: x\n'
+            "\tat vm.Table.concat(Table.java:2)\n"
+            "\tat java.base/java.lang.Thread.run(Thread.java:840)\n"
+        ),
+        "vm.Table.concat: java.lang.NullPointerException",
+    ),
+    "ruby": (
+        (
+            "#<Thread:0x00007fbc4f53a288 vm.rb:37 run> terminated with exception"
+            " (report_on_exception is true):\n"
+            "vm.rb:4:in `visit': undefined method `v' for nil:NilClass (NoMethodError)\n\n"
+            "  n.v\n   ^^\n\tfrom vm.rb:37:in `block in <main>'\n"
+        ),
+        "visit < block in <main>: NoMethodError",
+    ),
+    "python": (
+        (
+            "Exception in thread Thread-1 (run):\nTraceback (most recent call last):\n"
+            '  File "/srv/vm.py", line 2, in visit\n    return {}["x"]\nKeyError: \'x\'\n'
+        ),
+        "visit: KeyError",
+    ),
+    "rust": (
+        (
+            "\nthread '<unnamed>' (19) panicked at src/vm.rs:2:46:\nindex out of bounds\n"
+            "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n"
+        ),
+        "src/vm.rs:2:46",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", IN_THREAD)
+def test_an_exception_that_ends_only_a_thread_is_a_bug_with_its_place(language: str) -> None:
+    errors, detail = IN_THREAD[language]
+    assert str(signature_of(0, errors)) == f"internal error: {detail}"
+    assert outcome_of(0, "", errors, 0, texts=lambda: f"x\n{errors}").kind == "ok"
+    normal = Normal(frozenset([signature_of(0, errors).detail.rpartition(": ")[2]]))
+    assert outcome_of(0, "", errors, 0, normal=normal).kind == "error"
+
+
+@pytest.mark.parametrize("errors", [JSON_OF_PYTHON, WRAPPED["ruby"], REPORTS["go"][0]])
+def test_an_exception_that_a_target_catches_and_prints_is_no_bug(errors: str) -> None:
+    assert outcome_of(0, "", errors, 0).kind == "ok"
+
+
+def test_a_thread_that_runs_out_of_memory_is_no_internal_error() -> None:
+    errors = (
+        'Exception in thread "Thread-0" java.lang.OutOfMemoryError: Java heap space\n'
+        "\tat vm.Table.grow(Table.java:3)\n"
+    )
+    assert outcome_of(0, "", errors, 0).kind == "memory"
+
+
+def test_panics_with_which_a_target_reports_errors_of_programs_are_no_bugs(tmp_path: Path) -> None:
+    path = tmp_path / "target.sh"
+    path.write_text(
+        "panic() { printf \"thread 'main' panicked at $1:\\nno\\n\" >&2; }\n"
+        "case $(cat) in *while*) panic src/vm.rs:9:5;; *error*) panic src/error.rs:3:1;; esac\n"
+    )
+    found = run(Description("command", f"sh {path}"), "error('x')", "while x do end", "print(1)")
+    assert [each.kind for each in found] == ["error", "internal error", "ok"]
+
+
+PANIC = "\nthread 'main' (17) panicked at {}:\n{}\n"
+CORE = "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/panicking.rs:{}:5"
+CAUGHT = PANIC.format("src/caught.rs:1:2", "a panic that was caught")
+FIRST = PANIC.format("src/vm.rs:26:85", "no register")
+ABORTING = {  # of Rust 1.95
+    "during a panic": (
+        PANIC.format("src/drop.rs:26:56", "in drop")
+        + PANIC.format(CORE.format(233), "panic in a destructor during cleanup")
+    ),
+    "in a function that must not panic": PANIC.format(
+        CORE.format(225), "panic in a function that cannot unwind"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ABORTING)
+def test_panics_that_lead_to_the_same_second_panic_are_different_finds(name: str) -> None:
+    end = f"{ABORTING[name]}thread caused non-unwinding panic. aborting.\n"
+    for errors in (FIRST + end, CAUGHT + FIRST + end):
+        assert signature_of(-signal.SIGABRT, errors).detail == "src/vm.rs:26:85"
+
+
+@pytest.mark.parametrize(
+    "folder", ["/rustc/59807616e1fa", "/home/me/.rustup/a/lib/rustlib/src/rust"]
+)
+def test_a_panic_of_rusts_library_is_one_find_with_any_compiler(folder: str) -> None:
+    errors = PANIC.format(f"{folder}/library/alloc/src/raw_vec/mod.rs:28:5", "capacity overflow")
+    assert signature_of(101, errors).detail == "library/alloc/src/raw_vec/mod.rs:28:5"
+
+
+@pytest.mark.parametrize("function", ["`verify'", "'Object#verify'"])
+def test_a_ruby_exception_without_a_message_is_a_bug(function: str) -> None:
+    errors = f"vm.rb:2:in {function}: unhandled exception\n\tfrom vm.rb:5:in `<main>'\n"
+    detail = f"{function[1:-1]} < <main>: RuntimeError"
+    assert signature_of(1, errors).detail == detail
+    normal = Normal(frozenset(["RuntimeError"]), frozenset([1]))  # it may be `error("")`
+    assert outcome_of(1, "", errors, 0, normal=normal).kind == "error"
