@@ -87,6 +87,24 @@ _NOBODYS: Final = re.compile(
     r"|main$|_start$|[(/])"  # without a symbol, there is only the build's path
 )
 _TEMPLATE: Final = re.compile(r"<[^<>]*>|\([^()]*\)")
+_BESIDE: Final = re.compile(
+    r"^(?:[^\n]*\d )?Aborted(?:$| {2,}| \(core dumped\))"  # a shell's
+    r"|^\w+Sanitizer:DEADLYSIGNAL$|^=+$|\bwarning\b"
+    r"|^[^\s:./\\]+:\d+:|\.luau?:\d+:|\[string \"",
+    re.IGNORECASE,
+)
+"""A line that is not a target's reason to abort, such as the error of a program."""
+_FATAL: Final = re.compile(
+    r"\b(?:fatal|panic|abort(?:ed|ing)?)\b[^:\n]*: *\S|\bcheck failed: *\S"
+    r"|\*\*\* .* detected \*\*\*|^\w+\(\): |^double free|^corrupted ",  # of the C library
+    re.IGNORECASE,
+)
+"""A reason to abort."""
+_WORD: Final = re.compile(
+    r"\b(?!(?:nil|boolean|number|string|table|function|thread|userdata|buffer|vector"
+    r"|true|false|nan|inf)\b)[^\W\d]\w*"
+)
+"""A word, unless a program may print it for a type, or for a value that is not a string."""
 
 _SIGNALLED: Final = {
     128 + number
@@ -197,13 +215,16 @@ def outcome_of(
         site = re.split(r"[/\\]", undefined["path"])[-1] + undefined["place"]
         frames = (site, *frames_of(errors[undefined.end() :]))
         return made(outcome.UNDEFINED, undefined["what"], frames)
-    if by_signal:
-        name = by_signal["name"]
-        name = name if name.islower() else f"SIG{name}"
-        return made(outcome.CRASH, name, frames_of(errors[noticed.start() if noticed else 0 :]))
     if is_signalled:
-        name = STACK_OVERFLOW if _OVERFLOWED.search(errors) else _signal_name(status)
-        return made(outcome.CRASH, name, frames_of(errors))
+        if by_signal:
+            name = by_signal["name"]
+            name = name if name.islower() else f"SIG{name}"
+        else:
+            name = STACK_OVERFLOW if _OVERFLOWED.search(errors) else _signal_name(status)
+        began = noticed.start() if noticed else len(errors)
+        frames = frames_of(errors[began if noticed else 0 :])
+        reason = "" if frames or name != "SIGABRT" else _reason(errors[:began], texts)
+        return made(outcome.CRASH, f"{name}: {reason}" if reason else name, frames)
     if status == 0:
         return made(outcome.OK, "")
     if normal is not None and normal.statuses is not None and status not in normal.statuses:
@@ -244,6 +265,22 @@ def _uncaught_in_thread(errors: str, texts: Callable[[], str]) -> Uncaught | Non
     """Return the exception that ended a thread of a process, but not the process, or None."""
     match = _first(IN_THREAD, errors, texts)
     return uncaught(bounded(errors[match.start() :])) if match else None
+
+
+def _reason(errors: str, texts: Callable[[], str]) -> str:
+    """Return the line that says why a target aborted, or "" if it is not known which does.
+
+    It is the first one that says, for example, `fatal: no register`, or the only line. Lines with
+    nothing but strings of the program (see `outcome_of`), numbers and other values do not count,
+    because the program may have printed them.
+    """
+    own = {*_WORD.findall(texts())}
+    lines = [
+        line
+        for line in dict.fromkeys(map(str.strip, bounded(errors).splitlines()))
+        if not _BESIDE.search(line) and not own.issuperset(_WORD.findall(line))
+    ]
+    return next(filter(_FATAL.search, lines), lines[0] if len(lines) == 1 else "")
 
 
 def bounded(errors: str) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,11 +13,12 @@ from shlex import quote
 import pytest
 from waiting import is_alive, wait_until
 
+from scriptschema.fuzzing.oracles.judging import broken, is_clear
 from scriptschema.fuzzing.targets import reports
 from scriptschema.fuzzing.targets.base import Sources, Target
 from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.opening import open_target, try_target, versions_of
-from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.fuzzing.targets.processes import kill_all, split
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
@@ -382,6 +384,62 @@ def test_damage_to_the_heap_is_known_by_who_called_the_library() -> None:
     stack = "".join(f"    #{at} 0x7f{at} in {name} a.c:{at}:5\n" for at, name in enumerate(names))
     abort = "==4==ERROR: UndefinedBehaviorSanitizer: ABRT on unknown address 0x01 (pc 0x7f)\n"
     assert reports.outcome_of(1, "", abort + stack, 0).frames == ("luaM_free",)
+
+
+ABORTED = "FATAL: no register for v19"
+
+
+@pytest.mark.parametrize(
+    ("errors", "error"),
+    [
+        (ABORTED, f"SIGABRT: {ABORTED}"),
+        ("free(): invalid pointer\n", "SIGABRT: free(): invalid pointer"),
+        (
+            "*** stack smashing detected ***: terminated",
+            "SIGABRT: *** stack smashing detected ***: terminated",
+        ),
+        # What shells and sanitizers print as well:
+        (f"{ABORTED}\nAborted\n", f"SIGABRT: {ABORTED}"),
+        (f"{ABORTED}\nrun.sh: line 1: 179 Aborted   (core dumped) ./vm\n", f"SIGABRT: {ABORTED}"),
+        (f"{ABORTED}\nAddressSanitizer:DEADLYSIGNAL\n=====\nASAN", f"SIGABRT: {ABORTED}"),
+        # What the program printed:
+        (f"some text 12\nnil true -inf table: 0x5f\n{ABORTED}\n", f"SIGABRT: {ABORTED}"),
+        ("some text\n", "SIGABRT"),
+        ("function: 0x00aa5f 7.5 text\n", "SIGABRT"),
+        ("false program.luau:3: attempt to call a nil value\n", "SIGABRT"),
+        ('[string "x"]:1: attempt to call a nil value\n', "SIGABRT"),
+        ("warning: no cache\n", "SIGABRT"),
+        # What the target wrote about other things:
+        (f"compiled f\n{ABORTED}\nplease report this\n", f"SIGABRT: {ABORTED}"),
+        (
+            "F1130 12:00:00.1 vm.cc:31] Check failed: n > 0\n*** Check failure stack trace: ***\n",
+            "SIGABRT: F1130 12:00:00.1 vm.cc:31] Check failed: n > 0",
+        ),
+        ("no register for v19\n", "SIGABRT: no register for v19"),
+        ("no register for v19\nFatal error, aborting.\n", "SIGABRT"),  # each may be the reason
+        ("", "SIGABRT"),
+    ],
+)
+def test_an_abort_is_known_by_what_the_target_and_not_the_program_wrote(
+    errors: str, error: str
+) -> None:
+    asan = "==4==ERROR: AddressSanitizer: ABRT on unknown address 0x01 (pc 0x7f)\n"
+    errors = errors.replace("ASAN", f"{asan}    #0 0x7f in raise (/lib/libc.so+0x1)\n")
+    found = reports.outcome_of(-signal.SIGABRT, "", errors, 0, texts=lambda: "some text")
+    assert (found.kind, found.error) == ("crash", error)
+
+
+def test_aborts_with_different_messages_are_different_finds_for_all_programs() -> None:
+    def detail(errors: str) -> str:
+        verdict = broken([Run("x", reports.outcome_of(134, "", errors, 0))])
+        assert verdict is not None
+        assert is_clear(verdict.signature)
+        return verdict.signature.detail
+
+    assert detail("FATAL: no register for 'v1' at 0x5f") == detail(
+        "FATAL: no register for 'a' at 0x7"
+    )
+    assert detail("FATAL: unknown opcode 7") == "SIGABRT: FATAL: unknown opcode N"
 
 
 def test_a_signal_without_a_name_has_its_number() -> None:
