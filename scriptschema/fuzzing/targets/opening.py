@@ -72,6 +72,11 @@ def try_target(description: Description) -> list[Outcome]:
             end, advice = each.kind, ""
             if each.kind == outcome.HANG:
                 advice = "\nif it is only slow, start a new campaign with a higher --timeout"
+            elif each.kind == outcome.MEMORY:
+                advice = (
+                    f"\nthe limit is {description.megabytes} MB: if it needs more, start a new "
+                    "campaign with a higher --memory"
+                )
             elif each.kind == outcome.FLOOD:
                 end += f" (more than {description.output:,} bytes of output)"
                 advice = (

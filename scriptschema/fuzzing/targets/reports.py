@@ -68,7 +68,8 @@ _MEMORY: Final = re.compile(
     r"not enough memory|out of memory|bad_alloc|hard rss limit exhausted|allocation-size-too-big"
     r"|cannot allocate memory|cannot enlarge memory|failed to allocate|memory allocation of"
     r"|(?:reached|exceeded) (?:the )?heap limit|heap limit (?:reached|exceeded|allocation failed)"
-    r"|\bMemoryError\b|OutOfMemory(?:Error|Exception)",
+    r"|\bMemoryError\b|OutOfMemory(?:Error|Exception)"
+    r"|insufficient memory for the Java Runtime|(?P<said>os::commit_memory)\([^\n]* failed;",
     re.IGNORECASE,
 )
 _REJECTED: Final = re.compile(r"\b(?:SyntaxError|CompileError|syntax error)\b")
@@ -193,8 +194,8 @@ def outcome_of(
     if match := _first(_ASSERTION, errors, own):  # before signals: a failed assertion may abort
         return made(outcome.ASSERTION, _assertion_of(match), frames_of(errors))
     # At status 0, such a line is a warning, or part of a log.
-    if status and is_about_memory(errors, texts):
-        return made(outcome.MEMORY, errors[-1000:])
+    if status and (match := _first(_MEMORY, errors, texts)):
+        return made(outcome.MEMORY, _line_of(match))
     exception = uncaught(bounded(errors)) if status else _uncaught_in_thread(errors, texts)
     if not status and exception is not None and is_about_memory(exception.line, texts):
         return made(outcome.MEMORY, exception.line)
@@ -259,6 +260,12 @@ def _first(pattern: re.Pattern[str], errors: str, texts: Callable[[], str]) -> r
         if (match.groupdict().get("said") or match[0].partition(":")[0]) not in own:
             return match
     return None
+
+
+def _line_of(match: re.Match[str]) -> str:
+    """Return the line that contains the start of a match, or the start of a long line."""
+    text, start = match.string, match.start()
+    return text[text.rfind("\n", 0, start) + 1 :].partition("\n")[0][:1000]
 
 
 def _uncaught_in_thread(errors: str, texts: Callable[[], str]) -> Uncaught | None:

@@ -257,6 +257,12 @@ def test_a_target_that_reaches_the_time_limit_with_any_program_does_not_work() -
         try_target(Description("command", "sleep 1", seconds=0.2))
 
 
+def test_a_target_that_needs_more_memory_than_the_limit_is_reported_with_the_option() -> None:
+    says = "sh -c 'echo out of memory >&2; exit 1'"
+    with pytest.raises(TargetError, match=r"(?s)out of memory.*limit is 100 MB.*--memory"):
+        try_target(Description("command", says, megabytes=100))
+
+
 def test_a_target_works_if_only_its_first_start_is_slow(tmp_path: Path) -> None:
     script = f"sh -c 'test -e {tmp_path}/cache || sleep 1.5; touch {tmp_path}/cache'"
     found = try_target(Description("command", script, seconds=1))
@@ -384,6 +390,17 @@ def test_damage_to_the_heap_is_known_by_who_called_the_library() -> None:
     stack = "".join(f"    #{at} 0x7f{at} in {name} a.c:{at}:5\n" for at, name in enumerate(names))
     abort = "==4==ERROR: UndefinedBehaviorSanitizer: ABRT on unknown address 0x01 (pc 0x7f)\n"
     assert reports.outcome_of(1, "", abort + stack, 0).frames == ("luaM_free",)
+
+
+def test_exhausted_memory_is_reported_with_the_line_that_says_so() -> None:
+    go = "fatal error: runtime: out of memory\n\nruntime stack:\n" + "\truntime/a.go:1\n" * 200
+    java = (
+        "OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x00007f65ae434000, 524288, 0) "
+        "failed; error='Not enough space' (errno=12)\n"
+    )
+    for errors in (go, java):
+        found = reports.outcome_of(2, "", f"a trace\n{errors}", 0, texts=lambda: "position")
+        assert (found.kind, found.error) == ("memory", errors.partition("\n")[0])
 
 
 ABORTED = "FATAL: no register for v19"
