@@ -14,7 +14,7 @@ from scriptschema import files
 from scriptschema.files import FileError
 from scriptschema.fuzzing.oracles.differential import COMPARED, OUTPUT
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table
-from scriptschema.fuzzing.targets.probing import SPELLINGS, Probed, names
+from scriptschema.fuzzing.targets.probing import ANNOTATIONS, SPELLINGS, Probed, names
 from scriptschema.luau.names import DEFAULT
 from scriptschema.versions import Version
 
@@ -138,9 +138,12 @@ class Config:
     def missing(self) -> frozenset[str]:
         """Return the features that programs must not use.
 
-        These are the features that `without` and `only` exclude, and those that a target lacks.
+        These are the features that `without`, `only` and `types` exclude, and those that a target
+        lacks. Sound types are used even if a target lacks annotations.
         """
         missing = {name for target in self.probed for name in target.missing}
+        if self.types != "random":
+            missing = missing | ANNOTATIONS if self.types == "none" else missing - ANNOTATIONS
         return missing_of(self.without, self.only) | missing - {SPELLINGS}
 
     def as_json(self) -> dict[str, Any]:

@@ -11,24 +11,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, Final
 
 import attrs
 
 from scriptschema.choices import RandomChoices
 from scriptschema.codec.copying import copy
-from scriptschema.codec.scanning import parts
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator, Statistics
 from scriptschema.fuzzing.oracles.verdict import Verdict
+from scriptschema.fuzzing.restriction import Restriction
 from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets.base import Sources, Spelling, written
 from scriptschema.fuzzing.targets.outcome import Run
-from scriptschema.fuzzing.targets.probing import SYNTAX
 from scriptschema.fuzzing.uncalled import DEEPEST, body_of, runs_nothing, uncalled
 from scriptschema.generation import trees
 from scriptschema.generation.programs import Counts, grammar_of, make_program, maker_of
@@ -37,8 +34,7 @@ from scriptschema.generation.programs.scope import Scope
 from scriptschema.luau.breaking import broken, is_luau
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import repair
-from scriptschema.messages import ModuleSet, StatBlock, schema
-from scriptschema.versions import Version
+from scriptschema.messages import ModuleSet, StatBlock
 
 _DONORS: Final = 100
 _MUTATIONS: Final = 4
@@ -129,53 +125,6 @@ class Parents:
         return parent
 
 
-class Restriction:
-    """Restricts programs to features that all targets have. Falsy if no feature is missing."""
-
-    def __init__(self, missing: frozenset[str]) -> None:
-        self.missing = missing
-
-    def __bool__(self) -> bool:
-        return bool(self.missing)
-
-    def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
-        """Return whether an encoded tree uses none of the missing features."""
-        return not self.used(data, cls)
-
-    def used(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> frozenset[str]:
-        """Return the missing features that an encoded tree uses."""
-        scan = encoding.scan(cls, data)
-        used = self.missing.intersection(library_names(scan))
-        if not self.missing.isdisjoint(SYNTAX):
-            words = {word for number in {*scan.parts} for word in _syntax(scan.luau)[number]}
-            used |= self.missing & words
-        return used
-
-    def strip(self, tree: ModuleSet) -> ModuleSet:
-        """Return a repaired tree without the top-level statements that use missing features.
-
-        If the program requires a module, the module is removed as well.
-        """
-        body = [
-            stat
-            for stat in tree.program.body
-            if self.admits(encoding.encode(StatBlock(body=[stat])), StatBlock)
-        ]
-        return repair(ModuleSet(program=StatBlock(body=body)))
-
-
-@cache
-def _syntax(luau: Version | None) -> list[frozenset[str]]:
-    """Return the names in `SYNTAX` that each of the schema's `parts` uses."""
-    table = []
-    for part in parts(schema(luau)):
-        words = {*part.messages, *part.values}
-        words |= {word.rpartition(".Op.")[0] for word in words}
-        words |= {f"ExprBinary.Op.{word.rpartition('.Op.')[2]}" for word in words if ".Op." in word}
-        table.append(frozenset(words & SYNTAX.keys()))
-    return table
-
-
 @attrs.frozen
 class MadeProgram:
     """A generated program with its origin.
@@ -241,6 +190,7 @@ class _Generator:
         self._size = config.size * (_LARGER_IF_COMPILED if compiled else 1)
         self._max_depth = DEEPEST if compiled else trees.MAX_DEPTH
         self._luau = config.version
+        self._types = "none" if "Type" in missing else config.types
         self._choices = RandomChoices(source)
         self.mutator = self._mutator(self._size, programs=True)
         self._parents = Parents(source)
@@ -285,13 +235,16 @@ class _Generator:
 
     def _mutator(self, size: int, *, programs: bool) -> Mutator:
         donors = [] if programs else self.mutator.donors
-        return Mutator(
+        mutator = Mutator(
             size=size,
             max_depth=self._max_depth,
             programs=programs,
             donors=donors,
             luau=self._luau,
         )
+        if "Type" in self._missing:
+            mutator.weights["type"] = 0
+        return mutator
 
     def _new(self) -> ModuleSet:
         config = self._config
@@ -315,7 +268,7 @@ class _Generator:
             return tree if self._compiled else repair(tree)
         grammar = grammar_of(
             None,
-            types=config.types,
+            types=self._types,
             luau=self._luau,
             runs=not self._compiled,
             without=self._missing,
@@ -325,7 +278,7 @@ class _Generator:
                 self._grammar = grammar.swarm(self._choices)
             self._made += 1
             grammar = self._grammar
-        maker = maker_of(self._choices, grammar, config.types, Scope(), size, Maker, self._counts)
+        maker = maker_of(self._choices, grammar, self._types, Scope(), size, Maker, self._counts)
         return make_program(maker, size, self._max_depth, with_module=False)
 
 

@@ -12,9 +12,9 @@ from typing import Final
 from scriptschema import files
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.folder import SEEDS, Campaign
-from scriptschema.fuzzing.campaign.programs import Restriction
 from scriptschema.fuzzing.corpora.folder import CorpusFolder, name_of
 from scriptschema.fuzzing.corpora.reading import read_trees
+from scriptschema.fuzzing.restriction import Restriction
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
 

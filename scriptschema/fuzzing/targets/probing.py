@@ -31,9 +31,15 @@ SYNTAX: Final[Mapping[str, str]] = MappingProxyType(
         "StatCompoundAssign": "local a = 1 a += 1",
         "StatContinue": "for i = 1, 2 do continue end",
         "StatTypeAlias": "type T = number",
+        "Type": "local function f(a: number): number local b: number = a return b end",
+        "Typename": "local function f<T>() end",
     }
 )
 """Syntax that some versions lack: its name in the schema, and a program that uses it."""
+
+ANNOTATIONS: Final = frozenset(["Type", "Typename"])
+"""The names in `SYNTAX` that programs without type annotations do not use. Every annotation and
+every cast contains a `Type`. Generics and the names of aliases are `Typename`s."""
 
 NEWER: Final = (
     (Version(677), "type function f(t) return t end"),

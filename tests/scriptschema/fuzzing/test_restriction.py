@@ -9,7 +9,7 @@ from command import run_here
 from scriptschema import wire
 from scriptschema.fuzzing.campaign.config import Config, load, missing_of
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
-from scriptschema.fuzzing.campaign.programs import Restriction
+from scriptschema.fuzzing.restriction import Restriction
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.probing import SYNTAX, Probed, names, probe, version_of
 from scriptschema.luau.names import DEFAULT
@@ -19,6 +19,7 @@ from scriptschema.luau.repair import check
 from scriptschema.versions import TODAY, Version
 
 CAT = Description("command", "cat")
+TYPED = r"local v\d+: |function(?: \w+)?(?:<|\(v\d+: )| :: |^type "
 
 
 def sources(config: Config, count: int = 150) -> list[str]:
@@ -42,6 +43,8 @@ def sources(config: Config, count: int = 150) -> list[str]:
         ({"only": ("string", "table")}, r"\b(?:math|bit32|buffer|vector|utf8|os|debug)\.\w"),
         ({"probed": (Probed("x", "", ("ExprBinary.Op.FloorDiv",)),)}, r" // | //= "),
         ({"probed": (Probed("x", "", ("ExprInterpString",)),)}, r"`\{1\}`"),
+        ({"types": "none", "luau": "today"}, TYPED),
+        ({"probed": (Probed("x", "", ("Type", "Typename")),)}, TYPED),
     ],
 )
 def test_programs_do_without_what_is_missing(
@@ -74,6 +77,19 @@ def test_a_version_of_lua_that_reads_less_is_known(tmp_path: Path) -> None:
     assert "print" not in found.missing
     assert {"math", "math.floor", "pcall"} <= {*found.missing}
     assert {*found.missing} & SYNTAX.keys() == {"ExprBinary.Op.FloorDiv", "ExprInterpString"}
+
+
+def test_a_target_that_rejects_annotations_gets_programs_without_any(tmp_path: Path) -> None:
+    """Most programs of such a target were rejected, and the campaign did not say why."""
+    script = tmp_path / "old.sh"
+    script.write_text("grep -Eq 'local [a-z]+:|function f<' $1 && exit 1\nexit 0\n")
+    found = probe(Description("command", f"sh {script} {{file}}"))
+    assert {*found.missing} & SYNTAX.keys() == {"Type", "Typename"}
+    config = Config(targets=(CAT,), probed=(found,), mutants=0.5)
+    assert not [text for text in sources(config, 60) if re.search(TYPED, text, re.MULTILINE)]
+    assert config.missing() == {"Type", "Typename"}
+    assert Config(targets=(CAT,), types="none").missing() == {"Type", "Typename"}
+    assert not Config(targets=(CAT,), probed=(found,), types="sound").missing()
 
 
 def test_a_target_that_does_not_answer_is_taken_to_have_everything() -> None:

@@ -30,7 +30,9 @@ def uses(source: str) -> frozenset[str]:
 
     `source` is the template's text, written as statements. Syntax is identified by its name in the
     schema, such as `ExprIfElse` or `ExprBinary.Op.FloorDiv`. A hole or type of a certain kind
-    counts as a use of the library that creates values of that kind.
+    counts as a use of the library that creates values of that kind. Of the types in a template,
+    only those in casts and instantiations count as a use of `Type`: the option `types` determines
+    the other annotations.
     """
     result = parse(source, luau=TODAY)
     names = result.names
@@ -46,8 +48,10 @@ def avoids(source: str, without: Set[str]) -> bool:
 
 
 def _uses_of(node: Any, names: Names) -> set[str]:
-    used = {node.__class__.__name__}
+    used = {node.__class__.__name__} - {"Type", "Typename"}
     match node:
+        case m.ExprCast() | m.ExprInstantiate():
+            used.add("Type")
         case m.ExprBinary():
             used.add(f"ExprBinary.Op.{node.op.name}")
         case m.ExprGlobal():

@@ -1,0 +1,60 @@
+"""Restricts programs to features that all targets of a campaign have."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from scriptschema.codec.scanning import parts
+from scriptschema.fuzzing import encoding
+from scriptschema.fuzzing.corpora.features import library_names
+from scriptschema.fuzzing.targets.probing import SYNTAX
+from scriptschema.luau.repair import repair
+from scriptschema.messages import ModuleSet, StatBlock, schema
+from scriptschema.versions import Version
+
+
+class Restriction:
+    """Restricts programs to features that all targets have. Falsy if no feature is missing."""
+
+    def __init__(self, missing: frozenset[str]) -> None:
+        self.missing = missing
+
+    def __bool__(self) -> bool:
+        return bool(self.missing)
+
+    def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
+        """Return whether an encoded tree uses none of the missing features."""
+        return not self.used(data, cls)
+
+    def used(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> frozenset[str]:
+        """Return the missing features that an encoded tree uses."""
+        scan = encoding.scan(cls, data)
+        used = self.missing.intersection(library_names(scan))
+        if not self.missing.isdisjoint(SYNTAX):
+            words = {word for number in {*scan.parts} for word in _syntax(scan.luau)[number]}
+            used |= self.missing & words
+        return used
+
+    def strip(self, tree: ModuleSet) -> ModuleSet:
+        """Return a repaired tree without the top-level statements that use missing features.
+
+        If the program requires a module, the module is removed as well.
+        """
+        body = [
+            stat
+            for stat in tree.program.body
+            if self.admits(encoding.encode(StatBlock(body=[stat])), StatBlock)
+        ]
+        return repair(ModuleSet(program=StatBlock(body=body)))
+
+
+@cache
+def _syntax(luau: Version | None) -> list[frozenset[str]]:
+    """Return the names in `SYNTAX` that each of the schema's `parts` uses."""
+    table = []
+    for part in parts(schema(luau)):
+        words = {*part.messages, *part.values}
+        words |= {word.rpartition(".Op.")[0] for word in words}
+        words |= {f"ExprBinary.Op.{word.rpartition('.Op.')[2]}" for word in words if ".Op." in word}
+        table.append(frozenset(words & SYNTAX.keys()))
+    return table
