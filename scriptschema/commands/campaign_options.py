@@ -89,7 +89,7 @@ def config_of(
     Raises a usage error if options are missing, invalid or contradictory.
     """
     from scriptschema.fuzzing.campaign.config import Config
-    from scriptschema.fuzzing.targets.description import TargetError, from_word
+    from scriptschema.fuzzing.targets.description import KINDS, TargetError, from_word
 
     options_given = {name: value for name, value in options.items() if value is not None}
     if known is not None:
@@ -119,13 +119,11 @@ def config_of(
                 "existing campaign, give only its folder)"
             )
         return None
-    if options_given.get("engine") == "afl" and options_given.get("broken"):
-        raise click.UsageError(
-            "--broken requires --engine own: AFL++ creates invalid sources itself"
-        )
-    if options_given.get("engine") == "afl" and ":" not in words[0]:
+    is_afl = options_given.get("engine") == "afl"
+    if is_afl and ":" not in words[0] and words[0] not in KINDS:
         words = (f"command:{words[0]}", *words[1:])
     try:
+        _check_engine(options_given)
         targets = [from_word(word, **limits) for word in words]
         return Config(
             targets=tuple(_with_absolute_folder(target) for target in targets), **options_given
@@ -155,6 +153,7 @@ def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
         with path.open("rb") as file:
             table = tomllib.load(file)
         _check_as_options(table)
+        _check_engine({**table, **overrides})
         if isinstance(table.get("known"), str) and table["known"]:
             table["known"] = str(Path(table["known"]).absolute())  # as with the option
         config = Config.from_json({"format": FORMAT, **table, **overrides})
@@ -168,6 +167,25 @@ def _read_config(path: Path, overrides: dict[str, Any]) -> Config:
         reason = files.reason_of(error)
         raise click.BadParameter(f"{path}: {reason}", param_hint="--config") from None
     return config
+
+
+_NOT_WITH_AFL = {
+    "size": "AFL++ decides how large programs become",
+    "source": "AFL++ starts from generated programs",
+    "mutants": "AFL++ runs only mutants",
+    "broken": "AFL++ creates invalid sources itself",
+    "compiled": "AFL++ runs all programs",
+}
+"""The settings that AFL++ as the engine cannot follow, each with the reason."""
+
+
+def _check_engine(given: dict[str, Any]) -> None:
+    """Raise ValueError for a setting that requires the engine `own`, if the engine is `afl`."""
+    for name, reason in _NOT_WITH_AFL.items() if given.get("engine") == "afl" else ():
+        is_followed = name in ("broken", "compiled") and given.get(name) == 0
+        if name in given and not is_followed:
+            option = name if name in ("source", "mutants") else f"--{name}"
+            raise ValueError(f"{option} requires --engine own: {reason}")
 
 
 def _check_as_options(table: dict[str, Any]) -> None:

@@ -9,7 +9,8 @@ to `scriptschema.txt` in an instance's folder, `OUT/NAME/`, every minute and at 
 entry's name contains the operators that created the entry and, after `@`, its style.
 `SCRIPTSCHEMA_STYLE=plain` turns styles off. `SCRIPTSCHEMA_LUAU` is the target's version of Luau,
 such as `0.711`, or `today`. If it is not set, generated code uses no extensions, but extensions in
-sources are preserved.
+sources are preserved. `SCRIPTSCHEMA_WITHOUT` lists features that mutants must not use, such as
+`buffer,math.floor` (see `source_mutation`).
 
 AFL++ (4.04c or later) calls this module's functions as described in AFL++'s
 docs/custom_mutators.md. An error in a function would end the campaign, so no function raises an
@@ -33,7 +34,7 @@ from scriptschema import files
 from scriptschema.choices import RandomChoices
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.passes import PHASES, edits_of
-from scriptschema.fuzzing.source_mutation import SourceMutator, version_asked
+from scriptschema.fuzzing.source_mutation import SourceMutator, features_left_out, version_asked
 from scriptschema.luau import sources
 from scriptschema.luau.render import render
 from scriptschema.luau.repair import repair
@@ -53,7 +54,9 @@ class _Engine:
     def __init__(self, seed: int) -> None:
         self.choices = RandomChoices(seed)
         styles = os.environ.get(STYLE) != "plain"
-        self.sources = SourceMutator(styles=styles, luau=version_asked())
+        self.sources = SourceMutator(
+            styles=styles, luau=version_asked(), without=features_left_out()
+        )
         self.mutant = b""
         self.trimmer: Trimmer | None = None
         self.folder: Path | None = None

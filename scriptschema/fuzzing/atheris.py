@@ -7,7 +7,8 @@ is returned. libFuzzer, which Atheris runs, starts with inputs of only a few byt
 `-len_control=0 -max_len=20000`. For an example, see `examples/fuzz_tree_sitter.py`.
 
 `SCRIPTSCHEMA_LUAU` is the target's version of Luau, such as `0.711`, or `today`. If it is not set,
-generated code uses no extensions, but extensions in sources are preserved.
+generated code uses no extensions, but extensions in sources are preserved. `SCRIPTSCHEMA_WITHOUT`
+lists features that mutants must not use, such as `buffer,math.floor` (see `source_mutation`).
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from __future__ import annotations
 from typing import Final
 
 from scriptschema.choices import RandomChoices
-from scriptschema.fuzzing.source_mutation import SourceMutator, version_asked
+from scriptschema.fuzzing.source_mutation import SourceMutator, features_left_out, version_asked
 
 __all__ = ["custom_crossover", "custom_mutator"]
 
 _EMPTY: Final = b"\n"
 """The smallest program that libFuzzer accepts. It refuses empty inputs."""
 
-_mutator = SourceMutator(luau=version_asked())
-_crossover = SourceMutator(luau=version_asked())
+_mutator = SourceMutator(luau=version_asked(), without=features_left_out())
+_crossover = SourceMutator(luau=version_asked(), without=features_left_out())
 for _operator in _crossover.mutator.weights:
     _crossover.mutator.weights[_operator] = _operator == "cross"
 

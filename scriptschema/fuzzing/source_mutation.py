@@ -5,7 +5,9 @@ sharing a corpus needs no conversion. However, each input must be parsed before 
 tree is cached and used for all of its mutants.
 
 Sources are parsed with the newest syntax. Generated code uses extensions only if the environment
-variable SCRIPTSCHEMA_LUAU names a version of Luau: `0.711`, for example, or `today`.
+variable SCRIPTSCHEMA_LUAU names a version of Luau: `0.711`, for example, or `today`. Mutants and
+new programs use none of the features in SCRIPTSCHEMA_WITHOUT, a list separated by commas: libraries
+(`buffer`), members (`math.floor`), globals, and names in `targets.probing.SYNTAX` (`Type`).
 """
 
 from __future__ import annotations
@@ -15,9 +17,13 @@ from collections import OrderedDict
 from typing import Any, Final
 
 from scriptschema.choices import Choices
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
-from scriptschema.generation.programs import program
+from scriptschema.fuzzing.restriction import Restriction
+from scriptschema.generation import trees
+from scriptschema.generation.programs import Scope, grammar_of, make_program, maker_of
+from scriptschema.generation.programs.maker import Maker
 from scriptschema.luau import sources
 from scriptschema.luau.names import DEFAULT, OWN_NAMES
 from scriptschema.luau.parse import ParseError, parse
@@ -28,6 +34,9 @@ from scriptschema.versions import TODAY, Version
 
 VERSION: Final = "SCRIPTSCHEMA_LUAU"
 """The environment variable that names the target's version of Luau."""
+
+WITHOUT: Final = "SCRIPTSCHEMA_WITHOUT"
+"""The environment variable that lists the features that mutants must not use."""
 
 SIZE: Final = 150
 """The target number of messages in a program. Small programs run fast."""
@@ -63,11 +72,21 @@ class SourceMutator:
     of mutants.
 
     If `styles` is true, some mutants get a random style (see `luau.render.render`). If `luau` is
-    not None, features newer than this Luau version are left out.
+    not None, features newer than this Luau version are left out. Mutants and new programs use none
+    of the features in `without`, but a source that does is not changed unless it is mutated.
     """
 
-    def __init__(self, *, styles: bool = True, luau: Version | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        styles: bool = True,
+        luau: Version | None = None,
+        without: frozenset[str] = frozenset(),
+    ) -> None:
         self.mutator = Mutator(programs=True, size=SIZE, luau=luau)
+        if "Type" in without:
+            self.mutator.weights["type"] = 0
+        self._restriction = Restriction(without)
         self.luau = luau
         self.styles = styles
         self.style: int | None = None
@@ -93,6 +112,8 @@ class SourceMutator:
         self.mutator.donors = [other] if other is not None else []
         for _ in range(_ATTEMPTS):
             tree = self._mutant(index, choices) if index is not None else self._program(choices)
+            if self._restriction and not self._restriction.admits(encoding.encode(tree)):
+                continue
             self.style = self._draw_style(choices)
             mutated = sources.encode(render(tree.program, style=self.style))
             if mutated != source and 0 < len(mutated) <= max_size:
@@ -153,10 +174,31 @@ class SourceMutator:
 
     def _program(self, choices: Choices) -> ModuleSet:
         self.generated += 1
-        tree = program(choices=choices, size=SIZE, luau=self.luau)
+        tree = new_program(choices, SIZE, "random", self.luau, self._restriction)
         if tree.module is not None:
             tree = repair(ModuleSet(program=tree.program))
         return tree
+
+
+def new_program(
+    choices: Choices, size: int, types: str, luau: Version | None, restriction: Restriction
+) -> ModuleSet:
+    """Return a new program that uses none of the missing features."""
+    missing = restriction.missing
+    if "Type" in missing:
+        types = "none"
+    grammar = grammar_of(None, types=types, luau=luau, without=missing)
+    tree = make_program(
+        maker_of(choices, grammar, types, Scope(), size, Maker), size, trees.MAX_DEPTH
+    )
+    if not restriction or restriction.admits(encoding.encode(tree)):
+        return tree
+    return restriction.strip(tree)
+
+
+def features_left_out() -> frozenset[str]:
+    """Return the features in the environment variable `SCRIPTSCHEMA_WITHOUT`."""
+    return frozenset(filter(None, os.environ.get(WITHOUT, "").split(",")))
 
 
 def version_asked() -> Version | None:

@@ -29,6 +29,7 @@ from typing import Any, Final, Self
 
 from scriptschema import files
 from scriptschema.base import walk
+from scriptschema.choices import RandomChoices
 from scriptschema.codec.copying import copy
 from scriptschema.files import ReportedError
 from scriptschema.fuzzing import encoding
@@ -38,11 +39,11 @@ from scriptschema.fuzzing.campaign.folder import AFL, CORPUS, JUDGED, Campaign
 from scriptschema.fuzzing.campaign.programs import MadeProgram, ProgramSource
 from scriptschema.fuzzing.campaign.workers import Worker, Workers
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
-from scriptschema.fuzzing.source_mutation import VERSION, SourceMutator
+from scriptschema.fuzzing.restriction import Restriction
+from scriptschema.fuzzing.source_mutation import VERSION, WITHOUT, SourceMutator, new_program
 from scriptschema.fuzzing.targets import leftovers, outcome
 from scriptschema.fuzzing.targets.processes import kill_group, split
 from scriptschema.generation.bulk import interrupts_later
-from scriptschema.generation.programs import program
 from scriptschema.luau import sources
 from scriptschema.luau.render import render
 from scriptschema.luau.sources import encode
@@ -115,6 +116,7 @@ class AflEngine(Workers):
         options = {
             STYLE: "random" if config.styles else "plain",
             VERSION: str(config.version or ""),
+            WITHOUT: ",".join(sorted(config.missing())),
         }
         with files.errors_of(self.folder):
             files.make_folder(self.folder / "seeds", below=self._campaign.path)
@@ -270,7 +272,7 @@ class AflWorker(Worker):
 def _command_of(config: Config) -> list[str]:
     """Return afl-fuzz's options and the first target's command. Raises EngineError."""
     target = config.targets[0]
-    if target.kind != "command" or "{variant}" in target.command:
+    if target.kind != "command" or any(target.variants) or "{variant}" in target.command:
         raise EngineError(
             "--engine afl requires a command without variants, built with AFL++'s compiler, "
             "as the first target, for example --target 'command:./harness {file}'"
@@ -280,12 +282,17 @@ def _command_of(config: Config) -> list[str]:
 
 
 def _seeds(campaign: Campaign) -> Iterator[tuple[str, bytes]]:
-    for path in (campaign.path / CORPUS).glob("*.pb"):
-        tree = encoding.decode(ModuleSet, path.read_bytes())
-        yield f"{path.stem}.luau", sources.encode(render(tree.program))
     config = campaign.config
+    restriction = Restriction(config.missing())
+    for path in (campaign.path / CORPUS).glob("*.pb"):
+        data = path.read_bytes()
+        tree = encoding.decode(ModuleSet, data)
+        if not restriction.admits(data):
+            tree = restriction.strip(tree)
+        yield f"{path.stem}.luau", sources.encode(render(tree.program))
     for number in range(SEEDS):
-        tree = program(seed=config.seed + number, size=_SEED_SIZE, luau=config.version)
+        choices = RandomChoices(config.seed + number)
+        tree = new_program(choices, _SEED_SIZE, config.types, config.version, restriction)
         yield f"generated{number}.luau", sources.encode(render(tree.program))
 
 

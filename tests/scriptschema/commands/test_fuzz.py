@@ -68,6 +68,13 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "size": "9 nodes
             ["-o", "none", "-t", "command:cat", "--broken", "nan"],
             "'nan' is not a number",
         ),
+        *(
+            (
+                ["-o", "none", "--engine", "afl", "-t", "./harness", option, value],
+                f"{option} requires --engine own: AFL++",
+            )
+            for option, value in (("--size", "100"), ("--compiled", "1"), ("--broken", "0.5"))
+        ),
         (["-o", "none", "--config", "no.toml"], "No such file"),
         (
             ["-o", "none", "--config", "no.toml", "-t", "command:cat"],
@@ -119,6 +126,10 @@ def test_what_cannot_be_requested_is_reported(
                 ("source = 'tree'", "'source' must be in ('program', 'repaired')"),
                 ("oracles = ['crash']", "'oracles' must be in ('broken', 'hang', "),
                 ("printer = 3", "printer must be a string, found 3"),
+                *(
+                    (f"engine = 'afl'\n{setting}", "requires --engine own: AFL++")
+                    for setting in ("broken = 0.1", "mutants = 0.5", "source = 'repaired'")
+                ),
                 ("checker = 'true'", 'checker requires types = "sound": other programs contain'),
                 ("without = 'math'", "without must be a list of strings, found 'math'"),
                 ("only = ['maths']", "only: unknown library or member 'maths'; did you mean math"),

@@ -7,11 +7,21 @@ from typing import Any
 
 import pytest
 
-from scriptschema.fuzzing.campaign.afl import AflEngine, EngineError, Inputs, counts
+from scriptschema.fuzzing import encoding
+from scriptschema.fuzzing.campaign.afl import (
+    SEEDS,
+    AflEngine,
+    EngineError,
+    Inputs,
+    _seeds,
+    counts,
+)
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.campaign.session import State
+from scriptschema.fuzzing.corpora.folder import CorpusFolder
+from scriptschema.fuzzing.restriction import Restriction
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
@@ -118,8 +128,27 @@ def test_programs_do_without_what_another_target_lacks(folder: Path) -> None:
         pytest.fail("it was not read")
 
 
+def test_afl_starts_without_what_the_campaign_leaves_out(folder: Path) -> None:
+    config = Config(targets=(CAT,), engine="afl", only=("math",), types="none")
+    restriction = Restriction(config.missing())
+    with Campaign(folder / "campaign", config) as campaign:
+        CorpusFolder(campaign.path / CORPUS).add(
+            encoding.encode(parse("print(1)\nlocal a: any = buffer.create(1)").tree)
+        )
+        seeds = [source for _, source in _seeds(campaign)]
+    assert b"print(1)\n" in seeds
+    assert len(seeds) == SEEDS + 1
+    assert all(restriction.admits(encoding.encode(parse(source).tree)) for source in seeds)
+
+
 @pytest.mark.parametrize(
-    "target", [Description("pluau"), Description("command", "luau {variant} {file}")], ids=str
+    "target",
+    [
+        Description("pluau"),
+        Description("command", "luau {variant} {file}"),
+        Description("command", "luau {file}", variants=("-O1", "-O2")),
+    ],
+    ids=str,
 )
 def test_what_afl_cannot_run_is_refused(target: Description, tmp_path: Path) -> None:
     config = Config(targets=(target,), engine="afl")

@@ -7,9 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scriptschema.choices import RandomChoices
-from scriptschema.fuzzing import afl
+from scriptschema.fuzzing import afl, encoding
 from scriptschema.fuzzing.afl import MOST, Trimmer
-from scriptschema.fuzzing.source_mutation import CACHED, LONGEST, SourceMutator
+from scriptschema.fuzzing.restriction import Restriction
+from scriptschema.fuzzing.source_mutation import (
+    CACHED,
+    LONGEST,
+    WITHOUT,
+    SourceMutator,
+    features_left_out,
+)
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
 from scriptschema.luau.repair import check
@@ -222,3 +229,23 @@ def test_afl_trims_a_program_and_leaves_alone_what_is_none() -> None:
         step = afl.post_trim(taken)
     assert b"for" in shortest
     assert b"print" not in shortest
+
+
+def test_mutants_and_new_programs_use_none_of_what_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without = frozenset({"Type", "Typename", "string", "string.rep"})
+    restriction = Restriction(without)
+    mutator = SourceMutator(without=without)
+    for source in (SOURCE, b"not ((( Luau"):
+        for seed in range(60):
+            made = mutator.mutate(source, RandomChoices(seed), donor=b"print(string.rep('a', 3))")
+            assert made == source or restriction.admits(encoding.encode(parse(made).tree)), made
+    free = SourceMutator()
+    made_freely = [free.mutate(b"((", RandomChoices(seed)) for seed in range(60)]
+    trees = [encoding.encode(parse(each).tree) for each in made_freely]
+    assert not all(map(restriction.admits, trees))
+    monkeypatch.setenv(WITHOUT, "buffer,math.floor")
+    assert features_left_out() == {"buffer", "math.floor"}
+    monkeypatch.delenv(WITHOUT)
+    assert features_left_out() == frozenset()
