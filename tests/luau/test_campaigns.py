@@ -22,12 +22,12 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.config import load as config_of
 from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
-from scriptschema.fuzzing.campaign.programs import Restriction
-from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.campaign.runner import _STOPPED, Runner, _counting
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.oracles import differential
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.report.exporting import export
+from scriptschema.fuzzing.restriction import Restriction
 from scriptschema.fuzzing.targets.base import Sources, Target
 from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.opening import SERVICES, open_target, try_target, versions_of
@@ -116,6 +116,30 @@ def test_a_program_without_an_end_hangs_and_the_next_one_runs(target: Target) ->
     target.submit(Sources(None, "while true do end"), 0.3)
     assert {each.kind for each in target.collect()} == {"hang"}
     assert run(target, "print(2)").output == "2\n"
+
+
+def test_an_endless_program_is_told_from_a_hang_by_counting_its_steps() -> None:
+    try:
+        runner = Runner(Config(targets=(attrs.evolve(PLUAU, variants=("-O1",), seconds=1),)))
+    except TargetError as error:
+        pytest.skip(str(error))
+    for source, kind in (
+        ("repeat until nil", None),
+        ("while true do pcall(error) end", None),
+        ("for _ in function() return 1 end do end", None),
+        ("for i = 1, 1e18 do for k in pairs({1}) do end end", None),
+        # No step: the library's own search takes practically forever.
+        ('string.find(string.rep("a", 60), string.rep("a-", 60) .. "b")', "hang"),
+    ):
+        verdict, runs = runner.verdict(parse(source).tree)
+        assert runs[0].outcome.kind == "hang", source
+        assert (verdict.signature.kind if verdict else None) == kind, source
+    for seed in range(40):
+        counted = _counting(program(seed=seed))
+        if counted is not None and "require" not in counted.program:
+            [run] = runner.run(counted)
+            assert _STOPPED not in run.outcome.output, seed
+    runner.close()
 
 
 def test_generated_programs_do_the_same_at_all_levels(target: Target) -> None:

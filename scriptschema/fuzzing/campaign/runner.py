@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
+from scriptschema import messages as m
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.editing import copy
+from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles import differential
 from scriptschema.fuzzing.oracles.judging import Judge
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
@@ -20,6 +23,8 @@ from scriptschema.fuzzing.targets.description import from_table
 from scriptschema.fuzzing.targets.opening import open_target, try_target
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.uncalled import runs_nothing
+from scriptschema.generation.programs import STEPS, nodes
+from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
 
@@ -54,6 +59,47 @@ end
 """
 """Code that is inserted before a program, and prints a line if the program catches a stack
 overflow."""
+
+
+_STOPPED: Final = "stopped after many steps"
+_COUNTING: Final = """
+local {name}
+do
+    local steps, print, error = 0, print, error
+    {name} = function()
+        steps = steps + 1
+        if steps > {most} then
+            print("{stopped}")
+            error("{stopped}")
+        end
+    end
+end
+"""
+"""Code that `_counting` inserts before a program. It declares the function that counts steps."""
+
+
+def _counting(tree: ModuleSet) -> Sources | None:
+    """Return the sources of a program that stops itself after too many steps.
+
+    A step is an iteration of a loop or a call of one of the program's functions. The result is None
+    if no name is free for the function that counts.
+    """
+    edited = copy(tree)
+    index = Index(edited)
+    free = index.unused_local()
+    if free is None:
+        return None
+    # Type functions cannot call the program's functions.
+    unsuited = {n for number in index.of(m.StatTypeFunction) for n in index.inside(number)}
+    for cls in (m.ExprFunction, m.StatFor, m.StatForIn, m.StatRepeat, m.StatWhile):
+        for number in index.of(cls):
+            if number not in unsuited:
+                node: Any = index.nodes[number]
+                node.body.body.insert(0, nodes.call_statement(nodes.call_local(free, [])))
+    text = _COUNTING.format(
+        name=DEFAULT.locals[free], most=2 * (STEPS + len(index)), stopped=_STOPPED
+    )
+    return Sources(None, text + render_module_set(edited).program)
 
 
 def try_commands(config: Config, runs: Sequence[Run] = ()) -> None:
@@ -144,6 +190,10 @@ class Runner:
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
         verdict = self.judge_all(tree, style, runs)
+        is_limit = verdict is not None and verdict.signature.kind in outcome.LIMITS
+        may_be_endless = len(runs) == 1 and not isinstance(style, str) and not runs_nothing(tree)
+        if is_limit and may_be_endless and self._is_endless(tree, whole=whole):
+            verdict = None
         is_difference = verdict is not None and verdict.signature.kind == differential.KIND
         if is_difference and not runs_nothing(tree) and self._overflows(sources, whole=whole):
             verdict = None
@@ -157,6 +207,16 @@ class Runner:
                     if verdict and self._overflows(sources, whole=whole):
                         verdict = None  # the stack of the rewritten version overflows earlier
         return verdict, runs
+
+    def _is_endless(self, tree: ModuleSet, *, whole: bool) -> bool:
+        """Return whether a program itself is the cause if it hangs: it takes too many steps.
+
+        If a program has several runs, those that end show that it is not the cause.
+        """
+        sources = _counting(tree)
+        if sources is None:
+            return False
+        return any(_STOPPED in run.outcome.output for run in self.run(sources, whole=whole))
 
     def _overflows(self, sources: Sources, *, whole: bool) -> bool:
         """Return whether a program catches a stack overflow.

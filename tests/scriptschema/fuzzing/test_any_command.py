@@ -1,8 +1,10 @@
 """Any command works as a target: crashes of programs in other languages are recognized."""
 
+import contextlib
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +19,8 @@ import pytest
 from command import run_here
 
 from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.runner import _STOPPED, Runner, _counting
 from scriptschema.fuzzing.oracles.judging import broken, is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets.base import Sources
@@ -26,6 +30,7 @@ from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.fuzzing.targets.probing import Probed, probe
 from scriptschema.fuzzing.targets.reports import outcome_of
+from scriptschema.luau.parse import parse
 
 TARGETS = {
     "python": """
@@ -759,3 +764,40 @@ def test_a_ruby_exception_without_a_message_is_a_bug(function: str) -> None:
     assert signature_of(1, errors).detail == detail
     normal = Normal(frozenset(["RuntimeError"]), frozenset([1]))  # it may be `error("")`
     assert outcome_of(1, "", errors, 0, normal=normal).kind == "error"
+
+
+def test_a_program_that_is_itself_endless_is_no_find_although_it_runs_only_once(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "target.sh"
+    script.write_text(
+        "grep -q math.abs $1 && exec sleep 60\n"  # the bug of the target
+        f"grep -q '{_STOPPED}' $1 && grep -q repeat $1 && echo '{_STOPPED}' && exit 1\n"
+        "grep -q repeat $1 && exec sleep 60\n"
+        "exit 0\n"
+    )
+    target = Description("command", f"sh {script} {{file}}", seconds=0.5)
+    with contextlib.closing(Runner(Config(targets=(target,)))) as runner:
+        for source, kind in (
+            ("repeat until nil", None),
+            ("repeat until math.abs(1)", "hang"),
+            ("print(math.abs(1))", "hang"),
+            ("local function f() return math.abs(1) end", "hang"),
+            ("print(1)", None),
+        ):
+            verdict, _ = runner.verdict(parse(source).tree)
+            assert (verdict.signature.kind if verdict else None) == kind, source
+
+
+def test_the_steps_of_a_program_are_counted_except_in_type_functions() -> None:
+    text = """
+type function t(a) for i = 1, 2 do local f = function() end end return a end
+local function f() return f() end
+for i = 1, 2 do end
+for k in t do end
+while 1 do repeat until 2 end
+"""
+    counted = _counting(parse(text, luau="today").tree)
+    assert counted is not None
+    [name] = re.findall(r"^local (\w+)$", counted.program, re.MULTILINE)
+    assert counted.program.count(f"{name}()") == 5  # not those of the type function
