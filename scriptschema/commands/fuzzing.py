@@ -13,7 +13,7 @@ import click
 from scriptschema.commands import program
 from scriptschema.commands.console import INPUT, Number, lost_text, luau_option, report
 from scriptschema.commands.finds import reduce_find
-from scriptschema.commands.luau import load_names, names_option, parsed
+from scriptschema.commands.luau import holds_source, load_names, names_option, parsed
 from scriptschema.commands.trust import trust_option
 
 if TYPE_CHECKING:
@@ -78,10 +78,11 @@ def reduce_command(
     """Shrink a program as far as possible while a test keeps passing.
 
     The test is COMMAND, which must exit with status 0 if the program is still interesting. FILE is
-    a Luau source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input. COMMAND
-    runs without a shell. {} in COMMAND is replaced with the name of a file that contains the
-    source. {.pb}, {.textproto} and {.json} are replaced with the name of a file that contains the
-    tree. A COMMAND without any of these reads the source from standard input.
+    a Luau source (.luau, .lua, or a file of a fuzzing engine), a tree (.pb, .textproto, .json) or -
+    for standard input. COMMAND runs without a shell. {} in COMMAND is replaced with the name of a
+    file that contains the source. {.pb}, {.textproto} and {.json} are replaced with the name of a
+    file that contains the tree. A COMMAND without any of these reads the source from standard
+    input.
 
     The suffix of the output file (-o) determines whether a source or a tree is written. During the
     reduction, each smaller program is written immediately. After Ctrl-C, the file contains the
@@ -200,12 +201,11 @@ def _read(
 ) -> tuple[ModuleSet, Names, bool]:
     """Return a file's tree, its name tables, and whether it lacks syntax because `luau` is None."""
     from scriptschema import files
-    from scriptschema.luau import sources
     from scriptschema.luau.names import NameReader
     from scriptschema.luau.parse import COMMENTS
     from scriptschema.messages import ModuleSet
 
-    if form != "luau" and (form or path.suffix not in sources.ENDINGS):
+    if not holds_source(path, form):
         return files.read(ModuleSet, path, form, luau=luau), names, False
     reader = NameReader(names, luau)
     result, _ = parsed(path, names=reader, luau=luau)

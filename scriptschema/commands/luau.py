@@ -6,6 +6,7 @@ processed, and the exit status is 1.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,11 +134,11 @@ def check_command(
     Luau compiles every program for which no problem is reported. Three rules (`depth`, `registers`
     and `size`) are stricter than Luau, so Luau may also compile programs that break only these.
 
-    An INPUT is a source (.luau, .lua), a tree, a folder with sources or trees, or - for a source
-    from standard input (for a tree with --from). Prints a line for each problem: the file, the line
-    and column in a source or the path in a tree, a message, and the rule. The exit status is 1 if
-    there is a problem, or nothing to check. With --luau, features newer than that version are also
-    problems.
+    An INPUT is a source (.luau, .lua, or a file of a fuzzing engine), a tree, a folder with sources
+    or trees, or - for a source from standard input (for a tree with --from). Prints a line for each
+    problem: the file, the line and column in a source or the path in a tree, a message, and the
+    rule. The exit status is 1 if there is a problem, or nothing to check. With --luau, features
+    newer than that version are also problems.
 
     \b
     scriptschema check program.luau
@@ -146,7 +147,6 @@ def check_command(
     """
     from scriptschema import files
     from scriptschema.luau.repair import check
-    from scriptschema.luau.sources import ENDINGS
     from scriptschema.messages import ModuleSet
     from scriptschema.versions import TODAY
 
@@ -154,8 +154,8 @@ def check_command(
 
     def run(item: Input, _: Path) -> None:
         nonlocal problems
-        is_source = item.path.suffix in ENDINGS or item.path == files.STANDARD
-        if is_source and from_format is None:
+        is_standard = item.path == files.STANDARD and from_format is None
+        if is_standard or holds_source(item.path, from_format):
             for where, problem in _problems_of_source(item.path, luau):
                 problems += 1
                 click.echo(f"{where}: {problem.message} [{problem.rule}]")
@@ -169,6 +169,26 @@ def check_command(
     require_some(items)
     status = run_each([(item, item.path) for item in items], "checking", run)
     sys.exit(1 if problems else status)
+
+
+def holds_source(path: Path, form: str | None) -> bool:
+    """Return whether a file contains Luau source and not a tree: by `form`, or else by its suffix.
+
+    A fuzzing engine gives its files no known suffix. Such a file contains source unless it can be
+    read as a tree in binary or text format.
+    """
+    from scriptschema import files
+    from scriptschema.luau.sources import ENDINGS
+    from scriptschema.messages import ModuleSet
+    from scriptschema.versions import TODAY
+
+    if form is not None or path.suffix in (*ENDINGS, *files.ENDINGS) or path == files.STANDARD:
+        return form == "luau" or (form is None and path.suffix in ENDINGS)
+    for each in ("binary", "text"):
+        with contextlib.suppress(files.FileError):
+            files.read(ModuleSet, path, each, luau=TODAY)
+            return False
+    return True
 
 
 def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Problem]]:

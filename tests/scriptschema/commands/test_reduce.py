@@ -14,6 +14,7 @@ from scriptschema import files
 from scriptschema.fuzzing.command_test import CommandError, CommandTest
 from scriptschema.luau.parse import parse
 from scriptschema.messages import ModuleSet
+from scriptschema.wire import encode
 
 SOURCE = """
 local total = 0
@@ -244,3 +245,20 @@ def test_what_a_test_starts_in_the_background_ends_with_it(status: int) -> None:
 def test_an_empty_command_is_refused() -> None:
     with pytest.raises(CommandError, match="empty"):
         CommandTest("  ")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["id:000000,sig:11,src:000141,time:9,op:cross+number", "crash-0a1b", "SIGABRT.PC.1.fuzz"],
+)
+def test_the_crash_file_of_a_fuzzing_engine_is_read_as_source(name: str) -> None:
+    Path(name).write_text("local a = 1\nprint(a, math.abs(a))\n")
+    done = run_here("reduce", name, "--test", "grep -q abs {}", "-o", "small.luau")
+    assert done.returncode == 0, done.stderr
+    assert "abs" in Path("small.luau").read_text()
+    assert run_here("check", name).returncode == 0
+    Path(name).write_text("local a <const> = 1\nbreak\n")
+    assert f"{name}:".encode() in run_here("check", name).stderr
+    tree = encode(parse("print(1)").tree)
+    Path(name).write_bytes(tree)  # a tree is not taken for a source
+    assert b"use --from" in run_here("reduce", name, "--test", "true").stderr
