@@ -71,11 +71,13 @@ class Campaign:
             _refuse_links(self.path)
             self._lock = files.open_to_append(self.path / LOCK)
         try:
-            self._hold()
+            with files.errors_of(self.path / LOCK):
+                self._hold()
             self.config = self._configure()
             self._prepare()
         except BaseException:
-            self._lock.close()
+            with contextlib.suppress(OSError):  # if the disk is full
+                self._lock.close()
             raise
         return self
 

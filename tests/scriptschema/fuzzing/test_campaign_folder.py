@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -281,3 +283,15 @@ def test_a_table_that_describes_no_target_is_reported(table: dict[str, object]) 
 def test_a_word_that_is_no_target_is_reported(word: str) -> None:
     with pytest.raises(TargetError):
         from_word(word)
+
+
+def test_a_full_disk_is_reported_with_the_file_of_the_campaign(tmp_path: Path) -> None:
+    """It was reported as an error of standard output."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "from scriptschema.commands.main import main; main()"
+    )
+    words = ["fuzz", "-t", "command:cat", "-o", tmp_path / "campaign", "-n", "1"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"scriptschema: {tmp_path / 'campaign' / '.lock'}: ".encode())
