@@ -1232,7 +1232,7 @@ class Schema:
 
     def require(self, cls: Any) -> None:
         """Raise TypeError unless `cls` is a message class that the schema has."""
-        if cls not in self.fields:
+        if not isinstance(cls, type) or cls not in self.fields:
             raise TypeError(
                 self.lacks(cls)
                 if cls in _ALL_MESSAGES.values()

@@ -17,6 +17,7 @@ Source: the Hypothesis manual, "Strategies reference" and "Extension entry point
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar, Unpack
 
@@ -26,6 +27,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from scriptschema import wire
 from scriptschema.base import INT32_MAX, INT32_MIN, Int32, Message
+from scriptschema.choices import choices_of
 from scriptschema.drawing.choices import DrawnChoices, varied
 from scriptschema.drawing.damage import FAULTS
 from scriptschema.generation.grammar import Grammar, grammar_of
@@ -83,7 +85,10 @@ def _trees(
     return _DrawnSampler(grammar, choices).tree(cls, size, max_depth)
 
 
-def _check_size(size: int) -> None:
+def _check_limits(size: int, max_depth: int) -> None:
+    for name, value in (("size", size), ("max_depth", max_depth)):
+        if not isinstance(value, Integral):
+            raise TypeError(f"{name} must be a whole number, found {value!r}")
     if not 1 <= size <= MAX_SIZE:
         raise ValueError(
             f"size must be from 1 to {MAX_SIZE}, the limit of Hypothesis, found {size}: for "
@@ -117,7 +122,7 @@ def messages(
     towards the smallest tree. Raises ValueError for options that do not allow any tree, and
     TypeError if `cls` is not a message class of the version `luau`.
     """
-    _check_size(size)
+    _check_limits(size, max_depth)
     grammar = grammar_of(weights, luau)
     schema(luau).require(cls)
     if max_depth < grammar.heights[cls]:
@@ -174,7 +179,7 @@ def programs(
     from scriptschema.drawing.programs import drawn_programs
     from scriptschema.generation.programs import check_options, grammar_of
 
-    _check_size(size)
+    _check_limits(size, max_depth)
     check_options(size, max_depth, types)
     grammar = grammar_of(weights, wrong, deterministic, types, luau)
     return varied(drawn_programs(grammar, types, swarm, size, max_depth, with_module))
@@ -216,6 +221,8 @@ def sources(
     a style for each source, and shrinks it to the plain style. The other options are those of
     `programs`.
     """
+    if style is not None and style != "random":
+        choices_of(style)  # raises TypeError if it is not a style
     return varied(_sources(programs(with_module=False, **options), names, style))
 
 
@@ -231,6 +238,8 @@ def mutated(
     """Return a strategy for mutants of `tree`. The options are those of `fuzzing.mutate.mutate`."""
     from scriptschema.fuzzing.mutate import check_options, mutate
 
+    if not isinstance(tree, Message):
+        raise TypeError(f"expected a tree to mutate, found {tree!r:.40}")
     check_options(size, max_depth, luau)
 
     @st.composite

@@ -123,4 +123,6 @@ def _remember(folder: str, commands: list[str]) -> None:
         for command in commands:
             append_line(_file(), json.dumps([folder, command]))
     except FileError as error:
-        report(error)  # the next run asks again
+        report(
+            FileError(f"could not remember that you agreed, so the next run asks again: {error}")
+        )

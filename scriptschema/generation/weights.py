@@ -170,6 +170,10 @@ def read_weights(weights: Weights | str | PathLike[str] | None) -> Weights:
         return {}
     if isinstance(weights, Mapping):
         return weights
+    if not isinstance(weights, (str, PathLike)):
+        raise WeightsError(
+            f"weights must be tables, or the path of a TOML file, found {short.repr(weights)}"
+        )
     import tomllib  # only here: few runs read a file, and tomllib is slow to import
 
     path = Path(weights)

@@ -3,6 +3,7 @@
 import random
 import statistics
 from collections import Counter
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
@@ -459,3 +460,22 @@ def test_damaged_says_what_was_done_and_every_fault_occurs() -> None:
     collect()
     assert {"cut", "flipped", "replaced", "repeated", "inserted", "nested", "overlong"} <= seen
     assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: strategies.sources(size="x"), "size must be a whole number, found 'x'"),
+        (lambda: strategies.exprs(max_depth="3"), "max_depth must be a whole number, found '3'"),
+        (lambda: strategies.module_sets(weights=[1]), "path of a TOML file, found \\[1\\]"),
+        (lambda: strategies.programs(weights=3), "path of a TOML file, found 3"),
+        (lambda: strategies.damaged(messages.Local(name=1)), "not a message class: Local"),
+        (lambda: strategies.mutated(3), "expected a tree to mutate, found 3"),
+        (lambda: strategies.sources(style="x"), "expected a seed, bytes or .*, found 'x'"),
+    ],
+)
+def test_a_wrong_option_is_named_before_an_example_is_drawn(
+    make: Callable[[], object], message: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()

@@ -126,3 +126,14 @@ def test_a_damaged_list_of_what_is_trusted_trusts_nothing(received: Path, state:
     state.write_bytes(b'{"a": 1}\n[1]\n\xff\n[["x"], "y"]\n')
     [find, *_] = sorted((received / "finds").iterdir())
     assert run_here("reproduce", find).returncode == 2
+
+
+def test_a_confirmation_that_cannot_be_saved_is_said_to_be_asked_for_again(
+    received: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    [find, *_] = sorted((received / "finds").iterdir())
+    done = run_here("reproduce", find, "--trust")
+    assert done.returncode == 0
+    assert b"could not remember that you agreed, so the next run asks again: " in done.stderr
