@@ -150,17 +150,16 @@ def read(
     dynamic = {name: dynamic[name] for name in dynamic if not has_seed and name not in defined}
     around = text + "".join(repr(item.request) for item in items.values())
     begins = _begins(items.values())
-    # With markers for the unknown values, the rest of each request can be completed.
-    values = _values(items.values(), secrets, dynamic)
-    unknown = {name: None for name, value in values.items() if value is None}
-    table = kept.markers(unknown, begins, around)
-    if unknown:
-        filled, _, _ = document.completed(complete=True, overrides=table)
-        items = {key: _filled(item, filled.get(key), unknown) for key, item in items.items()}
-    values = {**_values(items.values(), secrets, dynamic), **unknown}
-    known = {name: value for name, value in values.items() if name not in unknown}
-    table |= kept.markers(known, begins, around + repr(table))
-    table = {name: table[name] for name in values}  # in order of first use
+    table = kept.markers(_values(items.values(), secrets, dynamic), begins, around)
+    # With markers for the values that a request lacks, the rest of the request can be completed.
+    lacked = {name for item in items.values() for name in _lacked(item)}
+    overrides = {name: marker for name, marker in table.items() if name in lacked}
+    if overrides:
+        filled, _, _ = document.completed(complete=True, overrides=overrides)
+        items = {key: _filled(item, filled.get(key), overrides) for key, item in items.items()}
+        values = _values(items.values(), secrets, dynamic)
+        new = {name: value for name, value in values.items() if name not in table}
+        table |= kept.markers(new, begins, around + repr(table))
     marked, _, _ = document.completed(complete=True, overrides=table)
     calls: list[ExportedRequest] = []
     variables = kept.Variables(secrets)
@@ -171,9 +170,11 @@ def read(
             continue
         own = _own(item)
         try:
-            own_values = {table[name]: own.get(name) for name in table}
-            own_values.update((table[name], table[name]) for name in unknown if item.filled)
-            merged = _merged(item, again, table, own_values, secrets, dynamic)
+            known = {
+                marker: marker if item.filled and own.get(name) is None else own.get(name)
+                for name, marker in table.items()
+            }
+            merged = _merged(item, again, table, known, secrets, dynamic)
             texts = "\n".join(merged.texts())
             used = [name for name, marker in table.items() if marker in texts]
             late = {origin.name: origin for origin in _late(item) if origin.name in used}
@@ -271,13 +272,25 @@ def _better(exact: _Item | None, shown: _Item) -> _Item:
     return classes.evolve(shown, reason=reason)
 
 
-def _filled(item: _Item, filled: _Item | None, unknown: Iterable[str]) -> _Item:
-    """Complete an item with markers in place of unknown values, if that is possible."""
+def _lacked(item: _Item) -> Iterator[str]:
+    """Yield the variables of a request whose values are missing, if it is incomplete."""
+    if item.reason:
+        own = _own(item)
+        names = dict.fromkeys((*names_in(item.parsed), *own))
+        yield from (name for name in names if own.get(name) is None)
+
+
+def _filled(item: _Item, filled: _Item | None, overrides: Mapping[str, str]) -> _Item:
+    """Complete an item with markers (`overrides`) in place of missing values, if possible."""
     if not item.reason or filled is None or filled.request is None:
         return item
-    seen = {*unknown, *(origin.name for origin in item.origins)}
-    origins = (*item.origins, *(each for each in filled.origins if each.name not in seen))
-    return classes.evolve(item, request=filled.request, origins=origins, filled=True)
+    seen = {*overrides, *(origin.name for origin in item.origins)}
+    more = (
+        origin
+        for origin in filled.origins
+        if origin.name not in seen and not any(each in origin.value for each in overrides.values())
+    )
+    return classes.evolve(item, request=filled.request, origins=(*item.origins, *more), filled=True)
 
 
 def _known(parsed: ParsedRequest, context: Context) -> Iterator[Origin]:

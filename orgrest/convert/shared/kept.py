@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from itertools import chain, zip_longest
 from typing import Any, Final
 
 from orgrest import classes
@@ -18,7 +19,7 @@ from orgrest.convert.shared.exports import Basic, Variable
 from orgrest.convert.shared.variables import Names
 from orgrest.http.transport.wire import wire_url
 from orgrest.model import OrgrestError, Request, secrets_in, to_bytes
-from orgrest.rendering.masking import masked
+from orgrest.rendering.masking import MASK, masked
 
 PLAIN: Final = re.compile(r"[A-Za-z_][\w.-]*")
 """Matches names of variables, as opposed to expressions."""
@@ -105,14 +106,33 @@ def merged(
     hidden = masked(classes.evolve(resolved, secrets=frozenset()))
     merged_request = Merged(classes.evolve(hidden, secrets=resolved.secrets))
 
-    def same(first: str, other: str) -> bool:
+    def fits(first: str, other: str) -> bool:
         replaced = _replaced(first, {**values, **dict.fromkeys(changing, _CHANGING)})
-        if replaced is None or _fits(replaced, other):
+        return replaced is None or _fits(replaced, other)
+
+    def same(first: str, other: str) -> bool:
+        if fits(first, other):
             return True
         if not any(marker in secrets and marker in first for marker in values):
             return False
         merged_request.notes.append(_ENCODED)
         return True
+
+    def keep(part: str, first: str, other: str, shown: str) -> str:
+        """Return a part's text with markers where they fit, otherwise with masked values."""
+        if fits(first, other):
+            return shown if first == other else first
+        # If each secret is masked in the text as it is sent, only other values are encoded.
+        hidden = [each for each in re.findall("|".join(values), first) if each in secrets]
+        pieces = shown.split(MASK)
+        if len(pieces) == len(hidden) + 1:
+            merged_request.fix(part)
+            return "".join(chain.from_iterable(zip_longest(pieces, hidden, fillvalue="")))
+        if hidden:
+            merged_request.notes.append(_ENCODED)
+            return first
+        merged_request.fix(part)
+        return shown
 
     encoded = {
         name: value
@@ -129,8 +149,8 @@ def merged(
         merged_request.change(url=url)
     if raw != marked.url or not is_kept:
         merged_request.fix("the URL")
-    _merge_headers(merged_request, resolved, marked, same)
-    _merge_body(merged_request, resolved, marked, same)
+    _merge_headers(merged_request, resolved, marked, same, keep)
+    _merge_body(merged_request, resolved, marked, keep)
     if marked.credentials is not None and resolved.credentials != marked.credentials:
         texts = [_texts(request.credentials) for request in (marked, resolved)]
         if len(texts[0]) == len(texts[1]) and all(map(same, *texts)):
@@ -149,7 +169,11 @@ def _parts(request: Request) -> set[object]:
 
 
 def _merge_headers(
-    merged_request: Merged, resolved: Request, marked: Request, same: Callable[[str, str], bool]
+    merged_request: Merged,
+    resolved: Request,
+    marked: Request,
+    same: Callable[[str, str], bool],
+    keep: Callable[[str, str, str, str], str],
 ) -> None:
     if len(resolved.headers) != len(marked.headers):
         merged_request.fix("the headers")
@@ -163,27 +187,31 @@ def _merge_headers(
             if pair and given and all(map(same, pair, given)):
                 merged_request.change(credentials=Basic(*pair))
                 continue
-        if name == other and same(text, value):
-            headers.append(shown if text == value else (name, text))
-            continue
-        headers.append(shown)
-        merged_request.fix(name)
+        if name == other:
+            headers.append((shown[0], keep(name, text, value, shown[1])))
+        else:
+            headers.append(shown)
+            merged_request.fix(name)
     merged_request.change(headers=tuple(headers))
 
 
 def _merge_body(
-    merged_request: Merged, resolved: Request, marked: Request, same: Callable[[str, str], bool]
+    merged_request: Merged,
+    resolved: Request,
+    marked: Request,
+    keep: Callable[[str, str, str, str], str],
 ) -> None:
     if resolved.body == marked.body:
         return
+    requests = (marked, resolved, merged_request.request)
     try:
-        texts = [(request.body or b"").decode() for request in (marked, resolved)]
+        first, other, shown = ((request.body or b"").decode() for request in requests)
     except UnicodeDecodeError:
-        texts = []
-    if texts and "\0" not in texts[0] and same(*texts):  # with NUL, it is not text: see `exports`
-        merged_request.change(body=marked.body)
-    else:
+        first = other = shown = "\0"
+    if "\0" in first:  # it is not text: see `exports`
         merged_request.fix("the body")
+        return
+    merged_request.change(body=keep("the body", first, other, shown).encode())
 
 
 def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:

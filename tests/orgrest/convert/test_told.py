@@ -250,7 +250,15 @@ POST http://h/?q={{q}}
 A: {{$processEnv TOKEN}}
 Content-Type: application/x-www-form-urlencoded
 
-x={{q}}
+x={{q}}&t={{$processEnv TOKEN}}
+""",
+        """@x = 5
+@q = a b
+GET http://h/{{x}}
+###
+# @prompt x
+POST http://h/?q={{q}}&x={{x}}
+B: {{$processEnv TOKEN}}
 """,
         """#+begin_src restclient :var host="http://h"
 :b := env("TOKEN")
