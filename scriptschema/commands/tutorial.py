@@ -12,7 +12,7 @@ NEXT = """\
 {folder} contains minify.py, a program with a bug that the tutorial finds. Now run:
 
   cd {folder}
-  scriptschema fuzz --target 'command:python3 minify.py {{file}}' -o campaign --count 60 --seed 6
+  scriptschema fuzz --target 'command:python3 minify.py {{file}}' -o campaign --count 60 --seed 11
 """
 
 
