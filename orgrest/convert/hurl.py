@@ -79,8 +79,12 @@ _HAS_TIME: Final = r"matches [Tt ].*(?:[Zz]|[+-]\d\d:\d\d)$"
 _SEVERAL: Final = re.compile(r"\*|\.\.|\[[^\]]*[?,:]")
 """Matches a JSONPath for which hurl returns a list. Quoted names in the path must be removed
 first."""
-_JSON_STRING: Final = re.compile(rf"({_QUOTED}(?:\s*:)?)")
-"""Matches a string in JSON, and the colon after the name of a member."""
+_JSON_STRING: Final = re.compile(rf"({_QUOTED}(?:\s*:)?|\\.)")
+"""Matches a string in JSON, and the colon after the name of a member.
+
+It also matches escape sequences outside strings. Otherwise, if a string is not closed, each escaped
+quote in it would be tried as the start of another string, which takes quadratic time.
+"""
 _ONE_LINE: Final = re.compile(r"`(?P<content>(?:[^`\\\n]|\\.)*)`")
 _ANY_STATUS: Final = "status >= 100"  # otherwise, a status of 400 or above is a failure
 _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")

@@ -289,6 +289,13 @@ def test_a_variable_in_a_json_string_cannot_break_the_body(body: str, tmp_path: 
     assert value['c"'][1].startswith(f"x {text}: ")
 
 
+def test_a_large_body_with_a_string_that_is_not_closed_is_imported(tmp_path: Path) -> None:
+    body = '{"' + '\\"' * 500_000  # hours, if each quote were tried as the start of a string
+    imported(tmp_path, f"POST http://h.example/\n{body}\nHTTP 200\n", "--strict")
+    (found,) = sent(tmp_path)
+    assert found.body == body.encode()
+
+
 def test_options_become_directives(tmp_path: Path) -> None:
     text = (
         "GET http://h.example/\n[Options]\nskip: true\nmax-time: 5s\nverbose: true\nHTTP 200\n`a`\n"
