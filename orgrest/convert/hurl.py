@@ -67,6 +67,15 @@ _ON_TEXTS: Final = ("startsWith", "endsWith", "contains")
 _ORDERS: Final = (">", ">=", "<", "<=")
 _TEXTS: Final = ("url", "body", "header", "cookie")
 """The queries whose result is always a string."""
+_XPATH: Final = re.compile(
+    r"""(?P<string>(?:concat|(?:local-)?name|namespace-uri|normalize-space|string|translate
+            |substring(?:-after|-before)?)\((?:[^()]|\([^()]*\))*\))
+    | (?P<number>(?:ceiling|count|floor|number|round|string-length|sum)\((?:[^()]|\([^()]*\))*\))
+    | (?P<boolean>(?:boolean|contains|not|starts-with)\((?:[^()]|\([^()]*\))*\))
+    | (?P<nodes>(?:/{1,2}(?:@?[\w.:-]+(?:\(\))?|@?\*)(?:\[[^\[\]]*\])*)+)""",
+    re.VERBOSE,
+)
+"""Matches XPaths whose type is certain: a call of a function, or a path to nodes."""
 _GUARDS: Final = {
     **dict.fromkeys(("startsWith", "endsWith", "matches"), ("isString",)),
     "contains": ("not isNumber", "not isBoolean", "not isObject"),  # strings and lists are allowed
@@ -458,13 +467,17 @@ def _whole(path: str) -> str | None:
 
 def _fits(query: str, argument: str, predicate: str, value: str) -> bool:
     """Return whether a predicate fits the type of a query's result, so that it can hold in hurl."""
-    is_text = query in _TEXTS and "[" not in argument
+    type_ = "string" if query in _TEXTS and "[" not in argument else None
+    if query == "xpath" and (match := _XPATH.fullmatch(_string(argument).strip())):
+        type_ = match.lastgroup
     if predicate in _ORDERS:
-        return not is_text and value[:1] != '"'
+        return type_ in (None, "number") and value[:1] != '"'
     if predicate in (*_ON_TEXTS, "matches"):
-        return query in (*_TEXTS, "jsonpath", "xpath")
-    if predicate == "==":
-        return not is_text or value[:1] == '"' or "{{" in value
+        return query in (*_TEXTS, "jsonpath", "xpath") and type_ in (None, "string")
+    if predicate == "==" and type_ == "string":
+        return value[:1] == '"' or "{{" in value
+    if predicate == "==" and type_ is not None:
+        return value[:1] != '"' and type_ != "nodes"
     return predicate != "isDefined" or bool(argument)
 
 
