@@ -184,7 +184,8 @@ class _Reader(Reader):
                 at = match.end()
         address += self._text(url[at:])
         pairs = (self._pair(parameter, disabled) for parameter in fields.objects("parameters"))
-        query = query_encoded(filter(None, pairs), self.names).replace("%2C", ",")
+        query = query_encoded(filter(None, pairs), self.names)
+        query = re.sub("=[^&]*", lambda value: re.sub("%2[Cc]", ",", value[0]), query)
         return address + (f"{'&' if '?' in address else '?'}{query}" if query else "")
 
     def _pair(self, fields: Fields, disabled: list[str]) -> tuple[str, str] | None:

@@ -144,6 +144,7 @@ def test_a_value_in_the_url_is_encoded_once(tmp_path: Path) -> None:
     parameters = [
         {"name": "a", "value": "2024-01-01T00%3A00"},
         {"name": "b", "value": "1,2 50% %C3%BC"},
+        {"name": "c,d", "value": "3%2c4%2C5"},
     ]
     values = [
         {"name": "id", "value": "a/b?c"},
@@ -157,7 +158,7 @@ def test_a_value_in_the_url_is_encoded_once(tmp_path: Path) -> None:
     (found,) = sent(tmp_path, who="d/e")
     assert found.url == (
         "http://h.example/a%2Fb%3Fc/d%2Fe/:none/:idx/d/e?x=:id"
-        "&a=2024-01-01T00%3A00&b=1,2%2050%25%20%C3%BC"
+        "&a=2024-01-01T00%3A00&b=1,2%2050%25%20%C3%BC&c%2Cd=3,4,5"
     )
 
 
