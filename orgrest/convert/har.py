@@ -151,7 +151,8 @@ def _request(fields: Fields) -> Request:
                 f"the entry lists the query parameter {pair.text('name')}, but the URL has no query"
             )
         pair.ignore("name", "value")
-    body, kind = _body(fields)
+    has_type = any(key.lower() == "content-type" for key, _ in headers)
+    body, kind = _body(fields, has_type=has_type)
     headers = with_content_type(headers, texts.literal(kind))
     return Request(method.upper() if method.islower() else method, texts.literal(url),
                    headers=tuple(headers), body=body, notes=(*notes, *fields.unread()),
@@ -166,8 +167,11 @@ def _pairs(fields: Fields, name: str) -> list[Fields]:
     return objects
 
 
-def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
-    """Return the body and media type of a request."""
+def _body(given: Fields, *, has_type: bool) -> tuple[tuple[Piece, ...] | None, str]:
+    """Return the body of a request, and the media type to write in its headers.
+
+    If the headers already have one (`has_type`), a recorded text is sent with that one.
+    """
     if "postData" not in given:
         given.ignore("postData")
         return None, ""
@@ -180,6 +184,7 @@ def _body(given: Fields) -> tuple[tuple[Piece, ...] | None, str]:
     for field in params:
         field.ignore("comment")
     if text:
+        kind = "" if has_type else kind
         for field in params:
             field.ignore("name", "value", "fileName", "contentType")
         if data.text("encoding") == "base64":

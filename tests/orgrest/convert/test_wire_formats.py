@@ -206,6 +206,16 @@ class TestHar:
         assert (request.body or b"").startswith(f"--{boundary}\r\n".encode())
         assert len(request.headers) == 2
 
+    def test_a_recorded_body_is_sent_with_the_content_type_that_was_recorded(
+        self, tmp_path: Path
+    ) -> None:
+        headers = [{"name": "content-type", "value": "multipart/form-data; boundary=a"}]
+        text = '--a\r\nContent-Disposition: form-data; name="b"\r\n\r\nc\r\n--a--\r\n'
+        data = {"mimeType": "multipart/form-data; boundary=other", "text": text}
+        imported(tmp_path, self.entry(headers=headers, postData=data), "--strict")
+        (request,) = sent(tmp_path)
+        assert request.headers == (("content-type", "multipart/form-data; boundary=a"),)
+
     def test_only_entries_for_requests_over_http_become_requests(self, tmp_path: Path) -> None:
         urls = ["data:image/png;base64,iVBOR", "wss://x.example/ws", "blob:https://x.example/1"]
         entries = [json.loads(self.entry(url=url, method="GET")) for url in [*urls, "http://x/"]]
