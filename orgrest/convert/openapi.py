@@ -32,7 +32,8 @@ from orgrest.convert.shared.model import (
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.variables import Names
 from orgrest.description.model import METHODS
-from orgrest.description.nodes import steps
+from orgrest.description.nodes import Documents, Node, steps
+from orgrest.description.shapes import kinds
 from orgrest.structured import json_or
 
 _PREFERRED: Final = (
@@ -78,6 +79,7 @@ class _Reader:
         self._base = self._names.free("baseUrl")
         self._notes: list[Note] = []
         self._sampler = Sampler(self._resolved)
+        self._documents = Documents(value, name)
 
     def collection(self) -> Collection:
         whole = self._whole
@@ -323,8 +325,10 @@ class _Reader:
             return (urlencoded(self._form(media, value)),), kind
         schema = as_object(self._resolved(media.get("schema")))
         is_json = re.search(r"[/+]json\b", kind) is not None
-        if isinstance(value, str) and is_json and schema.get("type") != "string":
-            is_json = not isinstance(json_or(value), dict | list)  # otherwise, it is the JSON text
+        if isinstance(value, str) and is_json:
+            types = kinds(Node(media, self._documents, None, "").child("schema"))
+            if "string" not in types and isinstance(json_or(value), dict | list):
+                is_json = False  # it is the JSON text
         if value == "" and schema.get("format") == "binary":
             return (Inclusion("./body"),), kind
         if isinstance(value, str) and not is_json:
