@@ -111,7 +111,7 @@ def _discriminated(value: Any, schema: Mapping[str, Any], chosen: object) -> Any
     """Return a value in which the schema's discriminator, if any, names the chosen alternative."""
     discriminator = as_object(schema.get("discriminator"))
     name, reference = discriminator.get("propertyName"), as_object(chosen).get("$ref")
-    if not (isinstance(value, dict) and name and isinstance(reference, str)):
+    if not (isinstance(value, dict) and isinstance(name, str) and isinstance(reference, str)):
         return value
     short = reference.rpartition("/")[2]
     mapping = as_object(discriminator.get("mapping")).items()

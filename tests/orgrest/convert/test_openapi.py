@@ -365,6 +365,17 @@ def test_a_sample_names_the_alternative_that_it_is(
     assert json.loads(found.body or b"") == {"kind": name}
 
 
+@pytest.mark.parametrize("name", [["kind"], {"kind": 1}, None])
+def test_a_malformed_discriminator_does_not_cost_the_request(name: Any, tmp_path: Path) -> None:
+    cat = {"properties": {"kind": {"type": "string"}}}
+    schema = {"oneOf": [{"$ref": "#/components/schemas/Cat"}],
+              "discriminator": {"propertyName": name}}  # fmt: skip
+    described = json.loads(small(requestBody={"content": {"application/json": {"schema": schema}}}))
+    described["components"] = {"schemas": {"Cat": cat}}
+    (found,) = made(tmp_path, json.dumps(described))
+    assert json.loads(found.body or b"") == {"kind": "text"}
+
+
 SCHEMAS = st.recursive(
     st.sampled_from(
         [{"type": "string"}, {"type": "integer"}, {"type": "number", "minimum": 5}, {"const": 3},
