@@ -78,11 +78,11 @@ def reduce_command(
     """Shrink a program as far as possible while a test keeps passing.
 
     The test is COMMAND, which must exit with status 0 if the program is still interesting. FILE is
-    a Luau source (.luau, .lua, or a file of a fuzzing engine), a tree (.pb, .textproto, .json) or -
-    for standard input. COMMAND runs without a shell. {} in COMMAND is replaced with the name of a
-    file that contains the source. {.pb}, {.textproto} and {.json} are replaced with the name of a
-    file that contains the tree. A COMMAND without any of these reads the source from standard
-    input.
+    a Luau source (.luau, .lua, a pipe, or a file of a fuzzing engine), a tree (.pb, .textproto,
+    .json) or - for standard input. COMMAND runs without a shell. {} in COMMAND is replaced with the
+    name of a file that contains the source. {.pb}, {.textproto} and {.json} are replaced with the
+    name of a file that contains the tree. A COMMAND without any of these reads the source from
+    standard input.
 
     The suffix of the output file (-o) determines whether a source or a tree is written. During the
     reduction, each smaller program is written immediately. After Ctrl-C, the file contains the
@@ -208,7 +208,7 @@ def _read(
     if not holds_source(path, form):
         return files.read(ModuleSet, path, form, luau=luau), names, False
     reader = NameReader(names, luau)
-    result, _ = parsed(path, names=reader, luau=luau)
+    result, _ = parsed(path, form, names=reader, luau=luau)
     if result.losses:
         options = "--losses" if luau is None else f"--losses --luau {luau}"
         click.echo(

@@ -134,11 +134,11 @@ def check_command(
     Luau compiles every program for which no problem is reported. Three rules (`depth`, `registers`
     and `size`) are stricter than Luau, so Luau may also compile programs that break only these.
 
-    An INPUT is a source (.luau, .lua, or a file of a fuzzing engine), a tree, a folder with sources
-    or trees, or - for a source from standard input (for a tree with --from). Prints a line for each
-    problem: the file, the line and column in a source or the path in a tree, a message, and the
-    rule. The exit status is 1 if there is a problem, or nothing to check. With --luau, features
-    newer than that version are also problems.
+    An INPUT is a source (.luau, .lua, a pipe, or a file of a fuzzing engine), a tree, a folder with
+    sources or trees, or - for a source from standard input (for a tree with --from). Prints a line
+    for each problem: the file, the line and column in a source or the path in a tree, a message,
+    and the rule. The exit status is 1 if there is a problem, or nothing to check. With --luau,
+    features newer than that version are also problems.
 
     \b
     scriptschema check program.luau
@@ -175,7 +175,7 @@ def holds_source(path: Path, form: str | None) -> bool:
     """Return whether a file contains Luau source and not a tree: by `form`, or else by its suffix.
 
     A fuzzing engine gives its files no known suffix. Such a file contains source unless it can be
-    read as a tree in binary or text format.
+    read as a tree. A pipe, which can be read only once, contains source.
     """
     from scriptschema import files
     from scriptschema.luau.sources import ENDINGS
@@ -184,7 +184,7 @@ def holds_source(path: Path, form: str | None) -> bool:
 
     if form is not None or path.suffix in (*ENDINGS, *files.ENDINGS) or path == files.STANDARD:
         return form == "luau" or (form is None and path.suffix in ENDINGS)
-    for each in ("binary", "text"):
+    for each in files.FORMATS if path.is_file() else ():
         with contextlib.suppress(files.FileError):
             files.read(ModuleSet, path, each, luau=TODAY)
             return False
@@ -196,7 +196,7 @@ def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Pro
     from scriptschema.luau.repair import check
     from scriptschema.versions import TODAY
 
-    read, paths = parsed(path, luau=luau or TODAY, places=True)
+    read, paths = parsed(path, None, luau=luau or TODAY, places=True)
     problems = []
     for problem in check(read.tree, names=read.names, luau=luau):
         label, line, column = read.place_of(problem.path)
@@ -204,22 +204,27 @@ def _problems_of_source(path: Path, luau: Version | None) -> list[tuple[str, Pro
     return problems
 
 
-def parsed(path: Path, **options: Any) -> tuple[ParseResult, dict[str, str]]:
+def parsed(
+    path: Path, form: str | None = "luau", **options: Any
+) -> tuple[ParseResult, dict[str, str]]:
     """Parse a source and its module. Return the result, and the names of the two files.
 
-    `options` are those of `parse`. The keys of the names are `program` and `module`. Raises
-    FileError.
+    `form` is the value of the option `--from`. If it is None, the file may be a tree. `options` are
+    those of `parse`. The keys of the names are `program` and `module`. Raises FileError.
     """
     from scriptschema import files
     from scriptschema.luau.parse import ParseError, parse
-    from scriptschema.luau.sources import MODULE, read_sources
+    from scriptschema.luau.sources import ENDINGS, MODULE, read_sources
 
     source, module = read_sources(path)
     paths = {"program": files.name_of(path), "module": str(path.with_name(MODULE))}
     try:
         return parse(source, module=module, **options), paths
     except ParseError as error:
-        raise files.FileError(f"{paths[error.source]}:{error}") from None
+        hint = ""
+        if form is None and path.suffix not in ENDINGS and path != files.STANDARD:
+            hint = "; if this is a tree, use --from to give its format"
+        raise files.FileError(f"{paths[error.source]}:{error}{hint}") from None
 
 
 @program.command("repair")

@@ -1,5 +1,6 @@
 """The command `reduce`: its input, output and messages."""
 
+import os
 import re
 import signal
 import subprocess
@@ -259,6 +260,29 @@ def test_the_crash_file_of_a_fuzzing_engine_is_read_as_source(name: str) -> None
     assert run_here("check", name).returncode == 0
     Path(name).write_text("local a <const> = 1\nbreak\n")
     assert f"{name}:".encode() in run_here("check", name).stderr
-    tree = encode(parse("print(1)").tree)
-    Path(name).write_bytes(tree)  # a tree is not taken for a source
-    assert b"use --from" in run_here("reduce", name, "--test", "true").stderr
+    tree = parse("print(1)").tree
+    Path(name).write_bytes(encode(tree)[:-1])  # a damaged tree may be what was meant
+    for command in (["check", name], ["reduce", name, "--test", "true"]):
+        assert b"use --from" in run_here(*command).stderr
+    assert b"--from" not in run_here("reduce", name, "--from", "luau", "--test", "true").stderr
+    for form in files.FORMATS:
+        Path(name).write_bytes(files.serialize(tree, form))  # a tree is not taken for a source
+        for command in (["check", name], ["reduce", name, "--test", "true"]):
+            assert b"unknown suffix" in run_here(*command).stderr
+
+
+def test_a_program_in_a_pipe_is_checked_and_reduced() -> None:
+    def piped(source: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        ours, theirs = os.pipe()
+        os.write(theirs, source)
+        os.close(theirs)
+        try:
+            return run_here(arguments[0], f"/dev/fd/{ours}", *arguments[1:])
+        finally:
+            os.close(ours)
+
+    assert piped(b"print(1)", "check").returncode == 0
+    refused = piped(b"local x = ", "check")
+    assert (refused.returncode, b":1:11: expected an expression" in refused.stderr) == (1, True)
+    reduced = piped(b"local a = 1 print(a, 2)", "reduce", "--test", "grep -q print {}")
+    assert (reduced.returncode, reduced.stdout.strip()) == (0, b"print()")
