@@ -14,12 +14,12 @@ from scriptschema.versions import TODAY
 MessageT = TypeVar("MessageT", bound=Message)
 
 
-def encode(tree: Message) -> bytes:
+def encode(tree: Message, *, max_depth: int = wire.MAX_DEPTH) -> bytes:
     """Return a tree's bytes, encoded with the newest schema.
 
     Raises the same errors as `wire.encode`.
     """
-    return wire.encode(tree, luau=TODAY)
+    return wire.encode(tree, max_depth=max_depth, luau=TODAY)
 
 
 def decode(cls: type[MessageT], data: bytes) -> MessageT:
@@ -30,9 +30,9 @@ def decode(cls: type[MessageT], data: bytes) -> MessageT:
     return wire.decode(cls, data, luau=TODAY)
 
 
-def scan(cls: type[Message], data: bytes) -> wire.Scan:
+def scan(cls: type[Message], data: bytes, *, max_depth: int = wire.MAX_DEPTH) -> wire.Scan:
     """Return the result of scanning a tree's bytes with the newest schema.
 
     Raises the same errors as `wire.scan`.
     """
-    return wire.scan(cls, data, luau=TODAY)
+    return wire.scan(cls, data, max_depth=max_depth, luau=TODAY)

@@ -7,10 +7,12 @@ from functools import cache
 from scriptschema.codec.scanning import parts
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
-from scriptschema.fuzzing.targets.probing import SYNTAX
-from scriptschema.luau.repair import repair
+from scriptschema.fuzzing.targets.probing import ANNOTATIONS, SYNTAX
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
+from scriptschema.luau.repair import DEEPEST, repair
 from scriptschema.messages import ModuleSet, StatBlock, schema
-from scriptschema.versions import Version
+from scriptschema.versions import TODAY, Version
 
 
 class Restriction:
@@ -28,21 +30,32 @@ class Restriction:
 
     def used(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> frozenset[str]:
         """Return the missing features that an encoded tree uses."""
-        scan = encoding.scan(cls, data)
+        scan = encoding.scan(cls, data, max_depth=DEEPEST)
         used = self.missing.intersection(library_names(scan))
         if not self.missing.isdisjoint(SYNTAX):
             words = {word for number in {*scan.parts} for word in _syntax(scan.luau)[number]}
             used |= self.missing & words
         return used
 
+    def without_annotations(self, tree: ModuleSet) -> ModuleSet:
+        """Return a tree without type annotations if they are missing, otherwise the tree itself.
+
+        A tree without annotations is repaired, and has no module.
+        """
+        if self.missing.isdisjoint(ANNOTATIONS):
+            return tree
+        valid = repair(ModuleSet(program=tree.program))
+        return parse(render(valid.program, types=False), luau=TODAY).tree
+
     def strip(self, tree: ModuleSet) -> ModuleSet:
         """Return a repaired tree without the top-level statements that use missing features.
 
-        If the program requires a module, the module is removed as well.
+        If annotations are missing, only the annotations are removed from a statement. If the
+        program requires a module, the module is removed as well.
         """
         body = [
             stat
-            for stat in tree.program.body
+            for stat in self.without_annotations(tree).program.body
             if self.admits(encoding.encode(StatBlock(body=[stat])), StatBlock)
         ]
         return repair(ModuleSet(program=StatBlock(body=body)))

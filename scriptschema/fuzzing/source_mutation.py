@@ -28,7 +28,7 @@ from scriptschema.luau import sources
 from scriptschema.luau.names import DEFAULT, OWN_NAMES
 from scriptschema.luau.parse import ParseError, parse
 from scriptschema.luau.render import render
-from scriptschema.luau.repair import repair
+from scriptschema.luau.repair import DEEPEST, repair
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY, Version
 
@@ -112,7 +112,10 @@ class SourceMutator:
         self.mutator.donors = [other] if other is not None else []
         for _ in range(_ATTEMPTS):
             tree = self._mutant(index, choices) if index is not None else self._program(choices)
-            if self._restriction and not self._restriction.admits(encoding.encode(tree)):
+            # Sources may be nested more deeply than a campaign's trees.
+            if self._restriction and not self._restriction.admits(
+                encoding.encode(tree, max_depth=DEEPEST)
+            ):
                 continue
             self.style = self._draw_style(choices)
             mutated = sources.encode(render(tree.program, style=self.style))
@@ -131,7 +134,7 @@ class SourceMutator:
     def tree_of(self, source: bytes) -> Index[ModuleSet] | None:
         """Return the index of a valid tree for a source, or None if the source is unreadable.
 
-        The tree uses only names from Luau's tables.
+        The tree uses only names from Luau's tables, and no annotations if they are left out.
         """
         if source in self._trees:
             self._trees.move_to_end(source)
@@ -140,7 +143,8 @@ class SourceMutator:
         try:
             if len(source) <= LONGEST:
                 read = _with_known_names(parse(source, luau=TODAY).tree)
-                index = Index(repair(read, luau=self.luau))
+                valid = repair(read, luau=self.luau)
+                index = Index(self._restriction.without_annotations(valid))
         except ParseError:
             pass
         self.parsed += 1

@@ -15,6 +15,7 @@ from scriptschema.fuzzing.campaign.folder import SEEDS, Campaign
 from scriptschema.fuzzing.corpora.folder import CorpusFolder, name_of
 from scriptschema.fuzzing.corpora.reading import read_trees
 from scriptschema.fuzzing.restriction import Restriction
+from scriptschema.fuzzing.targets.probing import ANNOTATIONS
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
 
@@ -51,8 +52,12 @@ class Seeds:
         return len(self._left) - len(self.unsupported)
 
     def add(self, trees: Iterable[bytes]) -> None:
-        """Add encoded trees to the corpus. Those that are new to it are to be run."""
-        new = [data for data in trees if name_of(data) not in self._corpus.names]
+        """Add encoded trees to the corpus. Those that are new to it are to be run.
+
+        If `Config.missing` contains annotations, they are removed from the trees.
+        """
+        usable = dict.fromkeys(map(self._without_annotations, trees))
+        new = [data for data in usable if name_of(data) not in self._corpus.names]
         for data in new:
             self._add(data)
         self.save()  # first, so that a kill loses none
@@ -99,6 +104,12 @@ class Seeds:
             self._saved = [*self._left]
             text = "".join(f"{name}\n" for name in self._saved)
             files.write(self._folder / SEEDS, text.encode(), below=self._folder)
+
+    def _without_annotations(self, data: bytes) -> bytes:
+        if ANNOTATIONS.isdisjoint(self._restriction.used(data)):
+            return data
+        tree = encoding.decode(ModuleSet, data)
+        return encoding.encode(self._restriction.without_annotations(tree))
 
     def _add(self, data: bytes) -> None:
         name = name_of(data)

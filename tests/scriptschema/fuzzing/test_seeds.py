@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import run, run_here
 
 from scriptschema import wire
 from scriptschema.files import FileError
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Batch, Fuzzer
+from scriptschema.fuzzing.campaign.seeds import Seeds
 from scriptschema.fuzzing.campaign.session import Session, State
 from scriptschema.fuzzing.campaign.workers import Worker
-from scriptschema.fuzzing.corpora.folder import name_of
+from scriptschema.fuzzing.corpora.folder import CorpusFolder, name_of
 from scriptschema.fuzzing.corpora.reading import read_seeds
 from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.probing import Probed
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
@@ -183,6 +187,26 @@ def test_seeds_that_use_what_is_excluded_are_named(folder: Path, tmp_path: Path)
     assert "seeds: will mutate but not run 1 program with features that" in told
     assert "or the campaign excludes: utf8, utf8.char\n" in told
     assert "not run yet" not in told
+
+
+@pytest.mark.parametrize("options", [{"types": "none"}, {"without": ("utf8",)}, {}])
+def test_annotated_seeds_are_run_without_annotations_if_the_campaign_has_none(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    target = Description("persistent", SERVICE)
+    lacks = () if options else ("Type", "Typename")
+    config = Config(targets=(target,), probed=(Probed(target.name, missing=lacks),), **options)
+    source = "local v0: number = 1\nprint((v0 :: any))\nprint(2)\n"
+    with Campaign(tmp_path / "campaign", config) as campaign:
+        corpus = CorpusFolder(campaign.path / CORPUS)
+        seeds = Seeds(campaign, corpus)
+        seeds.add([encoding.encode(parse(source, luau=TODAY).tree)] * 2)
+        assert not seeds.unsupported
+        [data] = seeds.take()
+        assert corpus.names == {name_of(data)}
+    ran = render(encoding.decode(ModuleSet, data).program)
+    plain = "local v0 = 1\nprint((v0))\nprint(2)\n"
+    assert ran == (source if "without" in options else plain)
 
 
 def test_a_run_that_ends_early_says_how_many_seeds_are_left(folder: Path, tmp_path: Path) -> None:

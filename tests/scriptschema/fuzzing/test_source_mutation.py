@@ -17,9 +17,10 @@ from scriptschema.fuzzing.source_mutation import (
     SourceMutator,
     features_left_out,
 )
+from scriptschema.fuzzing.targets.probing import ANNOTATIONS
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
-from scriptschema.luau.repair import check
+from scriptschema.luau.repair import DEEPEST, check
 from scriptschema.versions import Version
 
 SOURCE = b"""local total = 0
@@ -249,3 +250,29 @@ def test_mutants_and_new_programs_use_none_of_what_is_left_out(
     assert features_left_out() == {"buffer", "math.floor"}
     monkeypatch.delenv(WITHOUT)
     assert features_left_out() == frozenset()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"if a then " * 60 + b"print(buffer.len(b))" + b" end" * 60,
+        b"print(" + b"(" * 390 + b"1" + b")" * 390 + b")",
+    ],
+)
+def test_a_nested_source_does_not_end_afl_if_something_is_left_out(source: bytes) -> None:
+    restriction = Restriction(frozenset({"buffer", "buffer.len"}))
+    mutator = SourceMutator(without=restriction.missing)
+    made = {mutator.mutate(source, RandomChoices(seed), donor=source) for seed in range(20)}
+    assert len(made) > 5
+    for each in made - {source}:
+        data = encoding.encode(parse(each).tree, max_depth=DEEPEST)
+        assert restriction.admits(data), each
+
+
+def test_annotated_sources_are_mutated_without_their_annotations() -> None:
+    restriction = Restriction(ANNOTATIONS)
+    mutator = SourceMutator(without=restriction.missing)
+    source = b"local function f(a: number): number return a :: any end\nprint(f(1))\n"
+    made = [mutator.mutate(source, RandomChoices(seed)) for seed in range(30)]
+    assert all(restriction.admits(encoding.encode(parse(each).tree)) for each in made)
+    assert sum(b"print" in each and b"function" in each for each in made) > 10
