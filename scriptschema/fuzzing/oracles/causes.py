@@ -23,7 +23,7 @@ from scriptschema.fuzzing.targets import outcome
 
 KINDS: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, outcome.CRASH])
 """The kinds of signatures that may have a common cause. Only crashes without stack frames are
-compared. For these, the signal is compared instead of the variant."""
+compared. For these, the signal and the message are compared instead of the variant."""
 
 
 @attrs.define

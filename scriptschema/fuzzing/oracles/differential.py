@@ -107,8 +107,11 @@ def blamed_by(signature: Signature) -> frozenset[str] | None:
 
     These runs differ from the first run, or hang. If `-O1 --codegen` and `-O2 --codegen` differ
     from the rest, the shared option is `--codegen`. Options that all runs share are left out.
-    Returns None if the signature blames no run, as for a rewritten program.
+    Returns None if the signature blames no run, as for a rewritten program. For a crash, returns
+    what the signature says about it.
     """
+    if signature.kind == outcome.CRASH:
+        return frozenset([signature.detail])
     others, slash, blamed = signature.detail.rpartition(" / ")
     if signature.kind == KIND and not slash:
         return None

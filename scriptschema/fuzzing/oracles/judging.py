@@ -319,7 +319,7 @@ def is_clear(signature: Signature) -> bool:
     if is_stack_overflow(signature.detail):  # without frames
         return False
     return signature.kind != outcome.CRASH or not re.fullmatch(
-        r"(?:SIG[A-Z]+|signal N)?", signature.detail
+        r"(?:SIG[A-Z]+|signal N|SIGABRT: .*)?", signature.detail
     )
 
 

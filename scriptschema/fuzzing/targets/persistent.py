@@ -283,7 +283,8 @@ class PersistentTarget:
             return None
         # Whatever its status, a service that ends during a request has failed.
         seconds = time.monotonic() - began
-        result = outcome_of(status or 1, printed, errors, seconds, texts=self._texts)
+        given = (status or 1, printed, errors, seconds)
+        result = outcome_of(*given, texts=self._texts, is_shared=True)
         if result.kind in outcome.ORDINARY:
             ended = "closed its output" if status is None else f"ended with status {status}"
             message = f"the service {ended}: {errors.strip()[-2000:] or outcome.SILENT}"

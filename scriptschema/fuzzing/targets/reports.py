@@ -168,13 +168,15 @@ def outcome_of(
     *,
     normal: Normal | None = None,
     texts: Callable[[], str] = str,
+    is_shared: bool = False,
 ) -> Outcome:
     """Return the outcome of a process from its output and exit status.
 
     The status is negative for a signal. `seconds` is the time that the process took. `normal`
     describes how the target normally reports errors in programs, if that is known. `texts` returns
     the strings in the program (see `texts_of`): if they contain a phrase such as `internal error`,
-    a message with this phrase counts as the program's own.
+    a message with this phrase counts as the program's own. `is_shared` is true if the process ran
+    other programs before, about which `errors` may contain lines.
     """
 
     def made(kind: str, message: str, frames: tuple[str, ...] = (), exception: str = "") -> Outcome:
@@ -224,8 +226,10 @@ def outcome_of(
             name = STACK_OVERFLOW if _OVERFLOWED.search(errors) else _signal_name(status)
         began = noticed.start() if noticed else len(errors)
         frames = frames_of(errors[began if noticed else 0 :])
-        reason = "" if frames or name != "SIGABRT" else _reason(errors[:began], texts)
-        return made(outcome.CRASH, f"{name}: {reason}" if reason else name, frames)
+        if frames or is_shared or name != "SIGABRT":
+            return made(outcome.CRASH, name, frames)
+        reason = _reason(errors[:began], texts)
+        return made(outcome.CRASH, f"{name}: {reason}" if reason else name)
     if status == 0:
         return made(outcome.OK, "")
     if normal is not None and normal.statuses is not None and status not in normal.statuses:

@@ -788,6 +788,24 @@ def test_one_wrong_operation_of_native_code_is_one_find_at_all_levels(
     assert name == ("clamp" if same else None)
 
 
+@pytest.mark.parametrize(
+    ("message", "same"),
+    [
+        ("no register, stopping / exiting", True),
+        ("bad opcode, stopping / exiting", False),
+        ("bad opcode, N", False),
+    ],
+)
+def test_two_messages_before_an_abort_are_two_finds_even_if_both_bugs_need_one_operation(
+    message: str, same: bool
+) -> None:
+    causes, first = Causes(), "SIGABRT: no register, stopping / exiting"
+    add(causes, "abs", "print(math.abs(1))", Signature("crash", first))
+    source = "while true do math.abs(1) end"
+    name = find_of(causes, source, Signature("crash", f"SIGABRT: {message}"))
+    assert name == ("abs" if same else None)
+
+
 def test_a_bug_is_not_hidden_by_another_that_also_needs_a_negative_zero_or_a_constant() -> None:
     causes = Causes()
     add(causes, "dot", "print(vector.dot(-vector.zero, vector.zero))")

@@ -446,17 +446,36 @@ def test_an_abort_is_known_by_what_the_target_and_not_the_program_wrote(
     assert (found.kind, found.error) == ("crash", error)
 
 
-def test_aborts_with_different_messages_are_different_finds_for_all_programs() -> None:
+def test_aborts_with_one_message_are_different_finds_if_the_programs_need_other_features() -> None:
     def detail(errors: str) -> str:
         verdict = broken([Run("x", reports.outcome_of(134, "", errors, 0))])
         assert verdict is not None
-        assert is_clear(verdict.signature)
+        assert not is_clear(verdict.signature)
         return verdict.signature.detail
 
     assert detail("FATAL: no register for 'v1' at 0x5f") == detail(
         "FATAL: no register for 'a' at 0x7"
     )
     assert detail("FATAL: unknown opcode 7") == "SIGABRT: FATAL: unknown opcode N"
+
+
+@pytest.mark.parametrize("said", ["ran 'x'", "fatal error: x", "*** ran x detected ***"])
+def test_an_abort_of_a_service_is_the_same_bug_whatever_earlier_programs_made_it_say(
+    serving: Callable[..., Target], said: str
+) -> None:
+    target = serving(f"""
+import json, os, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    print({said!r}.replace("x", request["source"]), file=sys.stderr, flush=True)
+    if request["source"] == "abort":
+        os.abort()
+    print(json.dumps({{"id": request["id"], "kind": "ok"}}), flush=True)
+""")
+    for earlier in ("a", "b"):
+        run(target, earlier)
+        [found] = run(target, "abort")
+        assert (found.kind, found.error) == ("crash", "SIGABRT")
 
 
 def test_a_signal_without_a_name_has_its_number() -> None:
