@@ -36,8 +36,9 @@ from scriptschema.fuzzing.oracles.judging import broken, is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Spelling, written
-from scriptschema.fuzzing.targets.outcome import Outcome, Run
-from scriptschema.fuzzing.targets.reports import STACK_OVERFLOW, outcome_of
+from scriptschema.fuzzing.targets.description import TargetError, from_table
+from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.targets.reports import outcome_of, texts_of
 from scriptschema.fuzzing.uncalled import body_of, runs_nothing
 from scriptschema.luau.sources import encode
 from scriptschema.messages import ModuleSet
@@ -143,8 +144,11 @@ class Find:
         return attrs.asdict(self, filter=attrs.filters.exclude(*_NOT_STORED))
 
     @classmethod
-    def from_json(cls, value: Any) -> Find:
-        """Return the find that JSON data describes. Raises ValueError for invalid data."""
+    def from_json(cls, value: Any, folder: Path | None = None) -> Find:
+        """Return the find that JSON data describes. `folder` contains the programs, if given.
+
+        Raises ValueError for invalid data. Raises FileError if the programs cannot be read.
+        """
         try:
             fields = dict(value)
             fields.pop("command", None)  # written by earlier versions (see `command_of`)
@@ -155,8 +159,8 @@ class Find:
             )
             find = cls(**fields)
             find._require_types()
-            find._update_signature()
-        except (KeyError, TypeError, AttributeError) as error:
+            find._update_signature(folder)
+        except (KeyError, TypeError, AttributeError, TargetError) as error:
             raise ValueError(f"invalid description of a find: {error}") from None
         return find
 
@@ -169,7 +173,7 @@ class Find:
                 if wanted is not None and not isinstance(value, wanted[0]):
                     raise TypeError(f"{field.name} must be {wanted[1]}, found {value!r}")
 
-    def _update_signature(self) -> None:
+    def _update_signature(self, folder: Path | None) -> None:
         """Give the signature the form that a new find's has.
 
         Earlier versions left something out, such as the exception's class, or put in what the
@@ -178,8 +182,7 @@ class Find:
         if round_trip.is_printed(self.signature):
             signature = attrs.evolve(self.signature, detail=round_trip.PRINTED)
             self.verdict = attrs.evolve(self.verdict, signature=signature)
-        runs = [attrs.evolve(run, outcome=_reread(run.outcome)) for run in self.smallest.runs]
-        verdict = broken(runs)
+        verdict = broken([self._reread(run, folder) for run in self.smallest.runs])
         if verdict is None or not self.smallest.is_luau:
             return
         if self.signature.seen.kind == verdict.signature.kind:
@@ -188,6 +191,34 @@ class Find:
             signature = attrs.evolve(self.signature, detail=detail)
             self.verdict = attrs.evolve(self.verdict, signature=signature)
 
+    def _reread(self, run: Run, folder: Path | None) -> Run:
+        """Return a run with the error, the frames and the exception that its report shows today."""
+        ended = run.outcome
+        # The answers of services, which contain the frames, have no status.
+        if ended.status is None or not ended.report or ended.kind not in _REREAD:
+            return run
+
+        def texts() -> str:
+            shown = self.smallest
+            return texts_of(written(tree_of(folder, self.stem), shown.style)) if folder else ""
+
+        targets = [
+            target
+            for target in map(from_table, self.config.get("targets", ()))
+            if run.target in map(target.run_name, target.variants)
+        ]
+        if any(target.crash for target in targets):  # the error may be a match of this pattern
+            return run
+        is_shared = any(target.kind != "command" for target in targets)
+        read = outcome_of(ended.status, "", ended.report, 0, texts=texts, is_shared=is_shared)
+        if ended.kind != read.kind:
+            return run
+        read = attrs.evolve(ended, error=read.error, frames=read.frames, exception=read.exception)
+        return attrs.evolve(run, outcome=read)
+
+
+_REREAD: Final = frozenset([outcome.CRASH, outcome.INTERNAL, outcome.SANITIZER])
+"""The kinds of outcomes in which earlier versions may have read something else."""
 
 _NOT_STORED: Final = ("requests", "coverage", "starting")
 """The fields of an outcome that a find does not contain."""
@@ -199,16 +230,6 @@ _WANTED: Final[dict[str, tuple[type | tuple[type, ...], str]]] = {
     "str": (str, "a string"),
 }
 """The types of fields, with what the JSON data of such a field must be."""
-
-
-def _reread(ended: Outcome) -> Outcome:
-    """Return an outcome with the frames and the exception that its report shows today."""
-    if ended.status is None or ended.kind not in (outcome.INTERNAL, outcome.CRASH):
-        return ended  # also the answers of services, which contain the frames
-    read = outcome_of(ended.status, "", ended.report, 0)
-    if ended.kind != read.kind or not (read.exception or read.error == STACK_OVERFLOW):
-        return ended
-    return attrs.evolve(ended, error=read.error, frames=read.frames, exception=read.exception)
 
 
 @attrs.frozen
@@ -285,7 +306,7 @@ def load(folder: Path) -> Find:
     if data is None:
         raise FileError(f"{folder} is not a find: it contains no {FILE}")
     try:
-        find = Find.from_json(json.loads(data))
+        find = Find.from_json(json.loads(data), folder)
     except ValueError as error:
         raise FileError(
             f"{path} cannot be read ({error}): restore the file, or remove the folder {folder}"

@@ -12,6 +12,7 @@ from scriptschema.files import FileError
 from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.oracles.judging import broken
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table, from_word
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
@@ -73,6 +74,90 @@ def test_a_find_of_a_version_that_ignored_the_class_of_an_exception_is_not_repor
         find.verdict = Verdict(old, "")
         find.name = old.name
         assert str(finds.load(finds.add(tmp_path, find, program(seed=1))).signature) == new
+
+
+RUSTC = "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/alloc/src/raw_vec/mod.rs:28:5"
+FREED = "".join(
+    f"    #{at} 0x7f{at} in {name} a.c:{at}:5\n"
+    for at, name in enumerate(["malloc_printerr", "_int_free", "cfree", "luaM_free"])
+)
+ABORT = "==4==ERROR: UndefinedBehaviorSanitizer: ABRT on unknown address 0x01 (pc 0x7f)\n"
+DOUBLE = "==4==ERROR: AddressSanitizer: attempting double-free on 0x5f in thread T0:\n"
+PANIC = "thread 'main' (17) panicked at "
+PATTERN = {"crash": "panicked"}
+
+
+@pytest.mark.parametrize(
+    ("old", "report", "settings", "new"),
+    [
+        (
+            ("crash", "SIGABRT", -6),
+            "outputs differ\n",
+            {},
+            "crash: SIGABRT: outputs differ (ExprUnary.Op.Len)",
+        ),
+        (("crash", "SIGABRT", -6), "a text\n", {}, "crash: SIGABRT (ExprUnary.Op.Len)"),
+        (
+            ("crash", "SIGABRT", -6),
+            "outputs differ\n",
+            {"kind": "persistent"},
+            "crash: SIGABRT (ExprUnary.Op.Len)",
+        ),
+        (
+            ("crash", "SIGABRT: ran x", -6),
+            "ran x\n",
+            {"kind": "persistent"},
+            "crash: SIGABRT (ExprUnary.Op.Len)",
+        ),
+        (
+            ("crash", "SIGABRT", 1, "malloc_printerr", "_int_free", "cfree"),
+            f"{ABORT}{FREED}",
+            {},
+            "crash: luaM_free",
+        ),
+        (
+            ("sanitizer", "attempting double-free", 1, "free", "luaM_free"),
+            f"{DOUBLE}    #0 0x7f in free (vm+0x9)\n    #1 0x7f in luaM_free a.c:3:5\n",
+            {},
+            "sanitizer: luaM_free",
+        ),
+        (
+            ("internal error", f"panicked at {RUSTC}: capacity overflow", 101, RUSTC),
+            f"\n{PANIC}{RUSTC}:\ncapacity overflow\n",
+            {},
+            "internal error: library/alloc/src/raw_vec/mod.rs:28:5",
+        ),
+        (
+            ("internal error", f"{PANIC}src/vm.rs:9:5:", 0),
+            f"\n{PANIC}src/vm.rs:9:5:\nindex out of bounds\n",
+            {},
+            "internal error: src/vm.rs:9:5",
+        ),
+        (
+            ("internal error", f"{PANIC}src/vm.rs:9:5:", 0),
+            f"\n{PANIC}src/vm.rs:9:5:\nindex out of bounds\n",
+            PATTERN,  # with it, new finds have this signature, too
+            "internal error: thread '…' (N) panicked at N:",
+        ),
+    ],
+)
+def test_a_find_of_a_version_that_read_less_in_a_report_is_not_reported_again(
+    old: tuple[str, str, int, *tuple[str, ...]],
+    report: str,
+    settings: dict[str, str],
+    new: str,
+    tmp_path: Path,
+) -> None:
+    kind, error, status, *frames = old
+    target = {"kind": "command", "command": "vm  {variant} -", "variants": ["-O2"], **settings}
+    other = {"kind": "persistent", "command": "other"}
+    runs = [Run("vm  -O2 -", Outcome(kind, "", error, status, (*frames,), report=report))]
+    verdict = broken(runs)
+    assert verdict is not None
+    find = finds.Find("x", verdict, finds.ShownProgram(4, runs), finds.ShownProgram(4, runs))
+    find.config = {"targets": [other, target]}
+    folder = finds.add(tmp_path, find, program(seed=1), parse("print(#'a text')").tree)
+    assert str(finds.load(folder).signature) == new
 
 
 def test_finds_come_in_the_order_in_which_they_were_found(tmp_path: Path) -> None:
