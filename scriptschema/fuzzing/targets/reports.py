@@ -49,7 +49,7 @@ _UNDEFINED: Final = re.compile(
 _PLACE_BEFORE: Final = re.compile(r"([^\s:()/\\]+)(?::(\d+):|\((\d+)\):)")
 _PLACE_BEHIND: Final = re.compile(r"file (?:[^\s,]*/)?([^\s,/]+), line (\d+)")
 _ASSERTION: Final = re.compile(
-    r"Assertion (?:failed: )?[`'\"(]?(?P<one>[^\n]*?)['\")]? failed"
+    r"Assertion (?:failed: )?[`'\"(]?(?P<one>[^\n]{0,1000}?)['\")]? failed"
     r"|Assertion failed:? \(?(?P<two>[^\n,]*)"
     r"|ASSERTION FAILED: (?P<three>[^\n]*)"
 )
@@ -69,7 +69,7 @@ _MEMORY: Final = re.compile(
     r"|cannot allocate memory|cannot enlarge memory|failed to allocate|memory allocation of"
     r"|(?:reached|exceeded) (?:the )?heap limit|heap limit (?:reached|exceeded|allocation failed)"
     r"|\bMemoryError\b|OutOfMemory(?:Error|Exception)"
-    r"|insufficient memory for the Java Runtime|(?P<said>os::commit_memory)\([^\n]* failed;",
+    r"|insufficient memory for the Java Runtime|(?P<said>os::commit_memory)\([^()\n]*\) failed;",
     re.IGNORECASE,
 )
 _REJECTED: Final = re.compile(r"\b(?:SyntaxError|CompileError|syntax error)\b")
@@ -96,8 +96,8 @@ _BESIDE: Final = re.compile(
 )
 """A line that is not a target's reason to abort, such as the error of a program."""
 _FATAL: Final = re.compile(
-    r"\b(?:fatal|panic|abort(?:ed|ing)?)\b[^:\n]*: *\S|\bcheck failed: *\S"
-    r"|\*\*\* .* detected \*\*\*|^\w+\(\): |^double free|^corrupted ",  # of the C library
+    r"^(?>.*?\b(?:fatal|panic|abort(?:ed|ing)?)\b)[^:\n]*: *\S|\bcheck failed: *\S"
+    r"|\*\*\* [^*]* detected \*\*\*|^\w+\(\): |^double free|^corrupted ",  # of the C library
     re.IGNORECASE,
 )
 """A reason to abort."""

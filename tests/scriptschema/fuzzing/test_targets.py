@@ -478,6 +478,17 @@ for line in sys.stdin:
         assert (found.kind, found.error) == ("crash", "SIGABRT")
 
 
+@pytest.mark.parametrize(
+    "text", ["fatal ", "panic\t", "*** ", "Assertion ", "os::commit_memory(", "check failed: "]
+)
+def test_a_long_line_that_a_target_repeats_words_in_is_read_at_once(text: str) -> None:
+    errors = text * ((1 << 19) // len(text))
+    began = time.monotonic()
+    for status in (0, 1, -signal.SIGABRT):
+        reports.outcome_of(status, "", errors, 0)
+    assert time.monotonic() - began < 20  # seconds; it took minutes
+
+
 def test_a_signal_without_a_name_has_its_number() -> None:
     assert reports.outcome_of(-50, "", "", 0).error == "signal 50"
 
