@@ -44,6 +44,7 @@ _UNCHECKED: Final = re.compile(r"\bany\b|::")
 _CHECKER_MEGABYTES: Final = 4096
 _PRINTER_MEGABYTES: Final = 1024
 
+_INVALID: Final = "for an invalid source"
 _FRAMES: Final = 3
 _REPEATED: Final = 3
 _FEW: Final = 20
@@ -142,13 +143,13 @@ class Judge:
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
         """Return the most severe verdict on the runs of an invalid source, or None.
 
-        If the signature alone does not identify a bug, `for an invalid source` is appended to its
+        If the signature alone does not identify a bug, `_INVALID` is appended to its
         detail. This distinguishes the bug from those of valid programs. A source that turns out to
         be valid Luau may run.
         """
         verdict = self._broken(runs) or self._exhausted(runs)
         if verdict is not None and not is_clear(verdict.signature):
-            detail = f"{verdict.signature.detail}, for an invalid source".lstrip(", ")
+            detail = f"{verdict.signature.detail}, {_INVALID}".lstrip(", ")
             return attrs.evolve(verdict, signature=attrs.evolve(verdict.signature, detail=detail))
         if verdict is None and ACCEPTED in self.oracles:
             pairs = zip(differential.short_names(runs), runs, strict=True)
@@ -319,7 +320,7 @@ def is_clear(signature: Signature) -> bool:
     if is_stack_overflow(signature.detail):  # without frames
         return False
     return signature.kind != outcome.CRASH or not re.fullmatch(
-        r"(?:SIG[A-Z]+|signal N|SIGABRT: .*)?", signature.detail
+        rf"(?:SIG[A-Z]+|signal N|SIGABRT: .*)?(?:(?:, )?{_INVALID})?", signature.detail
     )
 
 

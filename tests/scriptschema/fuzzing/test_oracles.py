@@ -343,6 +343,13 @@ def test_bugs_that_only_an_exit_status_shows_are_told_apart() -> None:
     assert is_clear(said)
 
 
+@pytest.mark.parametrize("detail", ["SIGSEGV", "SIGABRT: FATAL: bad token", ""])
+def test_two_crashes_of_invalid_sources_without_a_trace_may_be_two_bugs(detail: str) -> None:
+    invalid = f"{detail}, for an invalid source".lstrip(", ")
+    assert not is_clear(Signature("crash", invalid))
+    assert is_clear(Signature("crash", "lex < parse < main"))
+
+
 def test_bugs_that_end_a_service_silently_are_told_apart() -> None:
     three, four, closed, said = (
         judged([Outcome("crash", "", f"the service {end}")]).signature
