@@ -122,12 +122,12 @@ def merged(
         """Return a part's text with markers where they fit, otherwise with masked values."""
         if fits(first, other):
             return shown if first == other else first
-        # If each secret is masked in the text as it is sent, only other values are encoded.
+        # If each secret is sent as it is, only other values are encoded.
         hidden = [each for each in re.findall("|".join(values), first) if each in secrets]
         pieces = shown.split(MASK)
-        if len(pieces) == len(hidden) + 1:
+        if _woven(pieces, [values[each] or "" for each in hidden]) == other:
             merged_request.fix(part)
-            return "".join(chain.from_iterable(zip_longest(pieces, hidden, fillvalue="")))
+            return _woven(pieces, hidden)
         if hidden:
             merged_request.notes.append(_ENCODED)
             return first
@@ -212,6 +212,10 @@ def _merge_body(
         merged_request.fix("the body")
         return
     merged_request.change(body=keep("the body", first, other, shown).encode())
+
+
+def _woven(pieces: Iterable[str], between: Iterable[str]) -> str:
+    return "".join(chain.from_iterable(zip_longest(pieces, between, fillvalue="")))
 
 
 def _replaced(text: str, values: Mapping[str, str | None]) -> str | None:

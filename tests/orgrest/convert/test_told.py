@@ -276,6 +276,18 @@ def test_who_lacks_a_secret_exports_the_same_requests_as_who_has_it(
     assert export(path, target).stdout == done.stdout
 
 
+@pytest.mark.parametrize("secret", ["a-long-secret", "a long secret%"])
+def test_a_secret_that_is_sent_in_another_form_is_reported_next_to_other_values(
+    secret: str, tmp_path: Path
+) -> None:
+    form = "Content-Type: application/x-www-form-urlencoded\n\nx={{q}}&t={{$processEnv TOKEN}}\n"
+    path = written(tmp_path, f"@q = a b\nPOST http://h/\n{form}")
+    done = export(path, "curl", TOKEN=secret)
+    is_encoded = secret != "a-long-secret"
+    assert ("a secret that is encoded" in done.stderr) == is_encoded
+    assert ("--data-raw 'x=a%20b&t='\"${TOKEN}\"" in done.stdout) != is_encoded
+
+
 def test_a_name_that_a_shell_cannot_set_is_replaced_in_scripts(tmp_path: Path) -> None:
     text = "@token = x\nGET http://h/{{token}}/{{$processEnv a-b}}/{{$processEnv cookies}}"
     path = written(tmp_path, f"{text}/{{{{$processEnv token}}}}\n")
