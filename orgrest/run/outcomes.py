@@ -6,6 +6,7 @@ These classes are shared by the modules of this package, the command line and th
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -100,7 +101,7 @@ class Exchange:
         """The time in seconds until the response or the error, or None if nothing was sent."""
         return self.duration if self.response is None else self.response.duration
 
-    @property
+    @cached_property
     def rendered(self) -> Rendered | None:
         """The rendered response, computed on first use because a test run seldom needs it."""
         return None if self.render is None else self.render()

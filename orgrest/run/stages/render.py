@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from orgrest.rendering import results as rendering
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.rendering.results import Rendered
     from orgrest.run.job import Job
 
 
@@ -22,7 +25,10 @@ def render(job: Job) -> None:
     options = rendering.options_of(job.task.arguments, job.work.settings.limit)
     tests = tuple(job.scripts.tests[job.tested :])
     request, response = job.sent
-    render = cache(partial(rendering.render, request, response, tests=tests, **options))
+    render: Callable[..., Rendered] = partial(
+        rendering.render, request, response, tests=tests, **options
+    )
     if options["jq"] or not rendering.is_plain(response, options["limit"]):
+        render = cache(render)  # not for all responses: a cache takes half a kilobyte
         job.notes += render().notes
     job.keep(render, tests)
