@@ -143,9 +143,9 @@ class Judge:
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
         """Return the most severe verdict on the runs of an invalid source, or None.
 
-        If the signature alone does not identify a bug, `_INVALID` is appended to its
-        detail. This distinguishes the bug from those of valid programs. A source that turns out to
-        be valid Luau may run.
+        If the signature alone does not identify a bug, its detail ends with `_INVALID`, which
+        distinguishes the bug from those of valid programs. A source that turns out to be valid Luau
+        may run.
         """
         verdict = self._broken(runs) or self._exhausted(runs)
         if verdict is not None and not is_clear(verdict.signature):
@@ -256,11 +256,11 @@ def broken(runs: Sequence[Run]) -> Verdict | None:
     """Return the verdict on the first run whose outcome is in `BROKEN`, or None."""
     for run in runs:
         if run.outcome.kind in outcome.BROKEN:
-            frames = _site_of(run.outcome)
-            if run.outcome.kind == outcome.ASSERTION:
-                message = normalisation.assertion(run.outcome.error)
-            else:
-                message = normalisation.message(run.outcome.error)
+            # A sanitizer adds a stack trace to an assertion, which is the same without one.
+            is_assertion = run.outcome.kind == outcome.ASSERTION
+            frames = () if is_assertion else _site_of(run.outcome)
+            normalised = normalisation.assertion if is_assertion else normalisation.message
+            message = normalised(run.outcome.error)
             detail = " < ".join(frames) if frames else message
             if frames and run.outcome.exception:  # one function may have several bugs
                 detail += f": {run.outcome.exception}"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from command import run_here
+from components import require
 
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
@@ -28,8 +29,7 @@ SOURCE = Path(__file__).with_name("sanitized.c")
 
 def build(folder: Path) -> Description:
     """The program, built in a folder, as a target."""
-    if shutil.which("clang") is None:
-        pytest.skip("clang is not on PATH: apt install clang")
+    require("clang")
     folder.mkdir()
     shutil.copy(SOURCE, folder / "target.c")
     command = ["clang", "-g", "-O1", "-fsanitize=address,undefined", "-o", "luau", "target.c"]
@@ -180,8 +180,7 @@ int main(int count, char **arguments) {
 def test_exceptions_of_cpp_are_known_by_the_targets_functions(
     compiler: str, tmp_path: Path
 ) -> None:
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not on PATH: apt install clang g++")
+    require(compiler)
     (tmp_path / "throws.cpp").write_text(THROWS)
     flags = ["-g", "-O1", "-fsanitize=address"]
     subprocess.run([compiler, *flags, "throws.cpp", "-o", "throws"], cwd=tmp_path, check=True)
@@ -196,6 +195,37 @@ def test_exceptions_of_cpp_are_known_by_the_targets_functions(
         "never < run: int",
         "run",
     ]
+
+
+ASSERTIONS = """
+#include <assert.h>
+#include <stdio.h>
+__attribute__((noinline)) static void check(int first) {
+    int is_call = first == 'a', is_block = first == 'b';
+    assert(!is_call);
+    assert(!is_block);
+}
+int main(int count, char **arguments) {
+    check(fgetc(fopen(arguments[1], "r")));
+}
+"""
+
+
+def test_two_assertions_of_a_function_are_two_bugs_with_and_without_a_sanitizer(
+    tmp_path: Path,
+) -> None:
+    require("clang")
+    (tmp_path / "asserts.c").write_text(ASSERTIONS)
+    for name, flags in (("plain", ()), ("sanitized", ("-g", "-fsanitize=address"))):
+        subprocess.run(["clang", *flags, "asserts.c", "-o", name], cwd=tmp_path, check=True)
+        env = "env ASAN_OPTIONS=handle_abort=1 "  # so that the report has a stack trace
+        target = Description("command", f"{env}{tmp_path / name} {{file}}")
+        runs = [run(target, source) for source in ("a", "b")]
+        assert [judged(each).signature for each in runs] == [
+            Signature("assertion", "asserts.c: !is_call"),
+            Signature("assertion", "asserts.c: !is_block"),
+        ]
+        assert bool(runs[0].outcome.frames) == (name == "sanitized")
 
 
 CASTS = """
@@ -213,8 +243,7 @@ int main(int count, char **arguments) {
 
 
 def test_the_values_that_a_report_names_do_not_make_another_bug(tmp_path: Path) -> None:
-    if shutil.which("clang") is None:
-        pytest.skip("clang is not on PATH: apt install clang")
+    require("clang")
     (tmp_path / "casts.c").write_text(CASTS)
     flags = ["-g", "-fsanitize=undefined,float-cast-overflow"]
     subprocess.run(["clang", *flags, "casts.c", "-o", "casts"], cwd=tmp_path, check=True)
