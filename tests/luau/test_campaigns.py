@@ -121,7 +121,7 @@ def test_a_program_without_an_end_hangs_and_the_next_one_runs(target: Target) ->
 def test_an_endless_program_is_told_from_a_hang_by_counting_its_steps() -> None:
     try:
         runner = Runner(Config(targets=(attrs.evolve(PLUAU, variants=("-O1",), seconds=1),)))
-    except TargetError as error:
+    except TargetError as error:  # it says how to install pluau
         pytest.skip(str(error))
     for source, kind in (
         ("repeat until nil", None),

@@ -74,7 +74,7 @@ def pairs_encoded(fields: Iterable[tuple[str, str]], names: Names) -> str:
 
 
 def query_encoded(fields: Iterable[tuple[str, str]], names: Names) -> str:
-    """Return names and values encoded as a query. What is encoded already is not encoded again."""
+    """Return names and values encoded as a query. Existing percent-encoding is preserved."""
     return re.sub("%25(?=[0-9A-Fa-f]{2})", "%", pairs_encoded(fields, names))
 
 

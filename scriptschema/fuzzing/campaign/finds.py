@@ -240,7 +240,7 @@ class _Program:
 
     @property
     def tree(self) -> ModuleSet:
-        """The program's tree, decoded anew for each use."""
+        """A new copy of the program's tree."""
         return encoding.decode(ModuleSet, self.data)
 
 

@@ -281,9 +281,9 @@ def _uncaught_in_thread(errors: str, texts: Callable[[], str]) -> Uncaught | Non
 def _reason(errors: str, texts: Callable[[], str]) -> str:
     """Return the line that says why a target aborted, or "" if it is not known which does.
 
-    It is the first one that says, for example, `fatal: no register`, or the only line. Lines with
-    nothing but strings of the program (see `outcome_of`), numbers and other values do not count,
-    because the program may have printed them.
+    It is the first line such as `fatal: no register`, or the only line. Lines with nothing but
+    strings of the program (see `outcome_of`), numbers and other values do not count, because the
+    program may have printed them.
     """
     own = {*_WORD.findall(texts())}
     lines = [
