@@ -7,7 +7,9 @@ blocks.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from orgrest.http.parsing.grammar import is_request_line
@@ -25,14 +27,20 @@ if TYPE_CHECKING:
     from orgrest.org.blocks import Block
     from orgrest.org.document import OrgDocument
 
-_KEYWORD = compiled(
-    r"^[ \t]*#\+(?P<word>[A-Za-z_-]{4,14})(?::|(?=[ \t]))[ \t]*(?P<rest>\S.*)$", re.MULTILINE
+_KEYWORD = compiled(  # without the most frequent ones, which are spelt correctly
+    r"^[ \t]*#\+(?!(?i:begin_src|headers?|name|results)(?![\w-]))"
+    r"(?P<word>[A-Za-z_-]{4,14})(?::|(?=[ \t]))[ \t]*(?P<rest>\S.*)$",
+    re.MULTILINE,
 )
 _QUOTING = compiled(
     r"^[ \t]*#\+(?P<edge>begin|end)_(?P<kind>example|export|comment|verse|src)\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_DIRECTIVE = compiled(r"^[ \t]*(?:#+|//)[ \t]*@(?P<name>[A-Za-z][\w-]*)", re.MULTILINE)
+_WITHIN = compiled(  # lines that are suspicious inside a block
+    r"^[ \t]*(?:(?:#+|//)[ \t]*@(?P<directive>[A-Za-z][\w-]*)"
+    r"|#\+(?i:begin_src)[ \t]+(?P<language>\S+))",
+    re.MULTILINE,
+)
 _ALIKE = 0.75
 _ARGUMENTS = "header-args"
 _INSTEAD = {
@@ -59,39 +67,41 @@ def languages(document: OrgDocument) -> Iterator[tuple[Block, str]]:
                 )
 
 
-def _openings(text: str, block: Block) -> Iterator[tuple[int, str]]:
-    for match in _KEYWORD.finditer(text, block.start, block.end):
-        word, language = match["word"].lower(), match["rest"].split()[0]
-        if word == "begin_src" and language in ALL_LANGUAGES and match.start() > block.start:
-            yield match.start(), "this block starts inside the one above, which has no #+end_src"
-
-
-def _directives(text: str, block: Block) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) for each directive that has no effect in a block.
-
-    In restclient's and verb's languages, all directives are comments.
-    """
-    for match in _DIRECTIVE.finditer(text, block.start, block.end):
-        from orgrest.http.parsing.directives import rule_of
-
-        rule = rule_of(match["name"])
-        if rule is None or rule.informs or rule.name == "tag":
-            continue
-        if rule.in_files:
-            hint = _INSTEAD.get(rule.name, "")
-            yield match.start(), f"@{rule.name} has an effect only in request files{hint}"
-        elif block.language in ("restclient", VERB) and not rule.refused:
-            reason = f"@{rule.name} has an effect only in http blocks and request files"
-            yield match.start(), f"{reason}; here, it is a comment"
-
-
 def lines(document: OrgDocument, blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
     """Yield (offset, reason) for each suspicious line, inside and outside the request `blocks`."""
     yield from _keywords(document)
-    for block in blocks:
-        if block.kind == "block":
-            yield from _openings(document.text, block)
-            yield from _directives(document.text, block)
+    sources = sorted((block for block in blocks if block.kind == "block"), key=attrgetter("start"))
+    starts = [block.start for block in sources]
+    # A single scan of the text is much faster than one for each block.
+    for match in _WITHIN.finditer(document.text):
+        offset = match.start()
+        block = sources[bisect_left(starts, offset) - 1] if sources else None
+        if block is None or not block.start < offset < block.end:
+            continue
+        if match["directive"]:
+            if reason := _ineffective(match["directive"], block.language):
+                yield offset, reason
+        elif match["language"] in ALL_LANGUAGES:
+            yield offset, "this block starts inside the one above, which has no #+end_src"
+
+
+def _ineffective(directive: str, language: str) -> str | None:
+    """Return why a directive has no effect in a block, or None if it has or is a comment.
+
+    In restclient's and verb's languages, all directives are comments.
+    """
+    from orgrest.http.parsing.directives import rule_of
+
+    rule = rule_of(directive)
+    if rule is None or rule.informs or rule.name == "tag":
+        return None
+    if rule.in_files:
+        hint = _INSTEAD.get(rule.name, "")
+        return f"@{rule.name} has an effect only in request files{hint}"
+    if language in ("restclient", VERB) and not rule.refused:
+        reason = f"@{rule.name} has an effect only in http blocks and request files"
+        return f"{reason}; here, it is a comment"
+    return None
 
 
 def header_arguments(
@@ -169,9 +179,9 @@ def _keywords(document: OrgDocument) -> Iterator[tuple[int, str]]:
                 suggestion = f"#+property: {_ARGUMENTS}:{language}" if language else None
         elif first.lower().startswith(_ARGUMENTS) and _alike(word, ["property"], _ALIKE):
             suggestion = "#+property:"
-        elif first in ALL_LANGUAGES and word != "begin_src":
+        elif first in ALL_LANGUAGES:
             suggestion = "#+begin_src" if _alike(word, ["begin_src", "beginsrc"], _ALIKE) else None
-        elif first[:1] == ":" and word not in ("header", "headers"):
+        elif first[:1] == ":":
             suggestion = "#+header:" if _alike(word, ["header", "headers"], _ALIKE) else None
         if suggestion and not _is_quoted(document.text, match.start()):
             yield match.start(), f"{match[0].strip()[:60]}: unknown; did you mean {suggestion}?"
