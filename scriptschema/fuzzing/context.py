@@ -90,7 +90,7 @@ class Context:
                 _bind(self.variables, node.var.name, None)
             case m.StatFunction() if node.self_ and name == "func":
                 _bind(self.variables, _SELF, None)
-            case m.ExprFunction():  # also for its types, which use no parameters
+            case m.ExprFunction() if name == "body":  # its types are outside its scope
                 self.loop = self.repeats = False
                 self.vararg = node.vararg
                 for variable in node.args:

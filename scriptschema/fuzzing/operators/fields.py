@@ -123,11 +123,14 @@ def change_type(mut: Mutation, number: int) -> bool:
     node: Any = mut.index.nodes[number]
     if isinstance(node, m.Type):
         return replace(mut, number)
-    room = (
-        len(node.args) + node.vararg if isinstance(node, m.ExprFunction) else len(node.vars)
-    ) - len(node.types)
+    if isinstance(node, m.ExprFunction):
+        most = len(node.args) + (node.vararg and node.vararg_pack is None)
+    else:
+        most = len(node.vars)
+    room = most - len(node.types)
     if node.types and (room <= 0 or mut.below(2)):
-        return mut.change(number, lambda node: node.types.pop(), safe=True)
+        is_next_written = len(node.types) == 1 or node.types[-2].which != "omitted"
+        return mut.change(number, lambda node: node.types.pop(), safe=is_next_written)
     new = mut.type(number) if room > 0 else None
     if new is None:
         return False

@@ -233,9 +233,12 @@ class Mutation:
         """Return whether any operation or constant can replace a message without a repair.
 
         In parentheses, after a unary operator and in an interpolated string, some need a different
-        form: `-` and the constant 1 become the constant -1, for example.
+        form: `-` and the constant 1 become the constant -1, for example. The argument of a call
+        without parentheses must remain a string or a table.
         """
-        parent = self.index.nodes[self.index.parents[number]]
+        parent: Any = self.index.nodes[self.index.parents[number]]
+        if parent.__class__ is m.ExprCall:
+            return not parent.parenless
         return parent.__class__ not in (m.ExprGroup, m.ExprUnary, m.ExprInterpString)
 
     def change_body(

@@ -309,10 +309,12 @@ def _read_conditional(r: Reader) -> Reading:
 def _read_interpolated(r: Reader) -> Reading:
     parts: list[m.Expr] = []
     text: list[str] = []  # the pieces of the next part
+    pieces: tuple[str, ...] = ("whole", "first")
     while True:
         kind = r.kind
-        if kind not in ("whole", "first", "middle", "last"):
+        if kind not in pieces:
             r.fail("`}` after an expression in an interpolated string")
+        pieces = ("first", "middle", "last")  # Luau also accepts "first" here
         text.append(r.text())
         value: m.Expr | None = None
         if kind in ("first", "middle"):

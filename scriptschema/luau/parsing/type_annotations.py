@@ -335,12 +335,13 @@ def read_results(r: Reader) -> Reading:
 
 def _read_function_type(r: Reader) -> Reading:
     """Read a function type, or a type in parentheses."""
+    is_generic = r.kind == "<"
     generic, generics, packs, _ = yield read_generics(r)
     opening = r.index
     r.expect("(", "and the parameters of a function type")
     args, names, tail = yield _read_type_list(r)
     r.close(")", opening)
-    if r.kind != "->" and len(args) == 1 and tail is None and not (names or generic):
+    if r.kind != "->" and len(args) == 1 and tail is None and not (names or is_generic):
         return args[0]
     function = yield _read_rest_of_function(r, args, names, tail)
     shut_generics(r, generic)

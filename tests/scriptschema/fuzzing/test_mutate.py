@@ -330,3 +330,22 @@ def test_mutants_of_programs_of_today_are_valid_and_any_mutant_keeps_to_the_sche
             blind = mutate(tree, RandomChoices(8 * seed + number), programs=False, luau="today")
             data = wire.encode(blind, luau="today")
             assert wire.decode(ModuleSet, data, luau="today") == blind
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "return function<A...>(...: A...) end",
+        "local v0 = function(v1, v2: number) return v1 end",
+        "local v0, v1: number = 1, 2",
+        "local v0 = 1 return function(v1: typeof(v0), v2: number) end",
+        "print 'x'",
+    ],
+)
+def test_mutants_of_rarely_used_syntax_are_valid(source: str) -> None:
+    tree = parse(source, luau="today").tree
+    mutator = Mutator(donors=[tree], programs=True, luau="today")
+    assert check(tree) == []
+    for seed in range(1000):
+        mutant = mutator.mutate(tree, RandomChoices(seed)).tree
+        assert check(mutant) == [], seed

@@ -684,6 +684,10 @@ MARKED = "found U+FEFF, a byte order mark, which Luau rejects: save the source w
             ("1:9: expected `}` after an expression in an interpolated string, found END"),
         ),
         (
+            "x = `a{b`c`",
+            ("1:9: expected `}` after an expression in an interpolated string, found ``c``"),
+        ),
+        (
             "x = `a{{1}}`",
             (
                 "1:7: expected an expression, found `{{` (`{{` is not allowed in an"

@@ -155,6 +155,7 @@ def test_what_is_newer_than_requested_is_refused_with_its_version(
         ),
         ("function f(): (T, U, ...V) | W end", "1:28: expected a statement"),
         ("type A = (T, ...U) | V", "1:20: expected `->`"),
+        ("type A = <T...>(U) | V", "1:20: expected `->`"),
         ("function f(): () -> (T, U)? end", "1:27: expected a statement"),
         ("function f(): () -> ()? end", "1:23: expected a statement"),
         ("function f(): () -> (...T)? end", "1:27: expected a statement"),
