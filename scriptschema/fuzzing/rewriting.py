@@ -241,6 +241,8 @@ def _declared_in_table(stat: m.Stat) -> list[m.Stat]:
     if stat.which == "local":
         declaration.is_const = declaration.is_exported = None
         return [stat, *_into_tables(declaration.vars)]
+    if stat.which == "require_into_local":
+        return [stat, *_into_tables([declaration.var])]
     if stat.which == "local_function":
         variable = declaration.var
         target = m.LValue(index_expr=_item_of(m.ExprLocal(var=variable)))

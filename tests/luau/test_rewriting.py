@@ -150,6 +150,10 @@ end
 
 def test_variables_of_every_kind_are_kept_in_tables() -> None:
     assert rewritten_text("variables in tables", VARIABLES) == IN_TABLES.lstrip()
+    required = parse('local m = require("./module0") print(m)', module="return 1").tree
+    tree = REWRITINGS["variables in tables"](required)
+    assert tree is not None
+    assert render(tree.program).splitlines()[1:] == ["v0 = {v0}", "print(v0[1])"]
 
 
 @pytest.mark.parametrize(

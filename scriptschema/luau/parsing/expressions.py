@@ -417,7 +417,8 @@ def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
     """
     index = r.index
     text = r.take()
-    if r.extended and text.rstrip("_").endswith("i"):
+    if text.rstrip("_").endswith("i"):
+        r.check_extended("an integer", index)
         r.require(m.Expr, "integer", "an integer", index)
         try:
             return m.Expr(integer=m.ExprConstantInteger(val=integer_value(text))), False

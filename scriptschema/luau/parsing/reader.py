@@ -228,6 +228,17 @@ class Reader:
             found = f"{what}, which requires Luau {since}"
             raise ParseError(self.label, line, column, f"syntax of Luau {self.luau}", found)
 
+    def check_extended(self, what: str, index: int) -> None:
+        """Raise ParseError if no version of Luau was requested.
+
+        `what` describes syntax that the original schema cannot represent, not even approximately,
+        and `index` is the index of a token in it.
+        """
+        if not self.extended:
+            line, column = self.source.position(self.starts[index])
+            found = f"{what}, which requires a Luau version, such as today"
+            raise ParseError(self.label, line, column, "syntax of the original schema", found)
+
     def lose(self, index: int, what: str, how: str) -> None:
         """Record that the tree does not represent `what` at the token at `index`."""
         self.lose_at(self.starts[index], what, how)

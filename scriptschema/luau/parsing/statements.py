@@ -302,7 +302,8 @@ def _read_other_statement(r: Reader) -> Reading:
             return (yield _read_type_statement(r, export=True))
         if text == "const" and following in ("name", "function"):
             return (yield _read_declaration(r))
-        if r.extended and (reading := _newer(r)) is not None:
+        if (reading := _newer(r)) is not None:
+            r.check_extended("a class" if reading is read_class else "an exported value", start)
             return (yield reading(r))
     elif r.kind != "(":
         r.fail("a statement")

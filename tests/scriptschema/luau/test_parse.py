@@ -671,6 +671,18 @@ MARKED = "found U+FEFF, a byte order mark, which Luau rejects: save the source w
         ("@a x()", "1:4: expected `function` after an attribute, found `x`"),
         ("@a do", "1:4: expected `function` after an attribute, found `do`"),
         ("@[1]", "1:3: expected a name of an attribute, found `1`"),
+        *(
+            (
+                source,
+                f"1:{column}: expected syntax of the original schema, found {what}, "
+                "which requires a Luau version, such as today",
+            )
+            for source, column, what in [
+                ("export local x = 1", 1, "an exported value"),
+                ("class A end", 1, "a class"),
+                ("print(5i)", 7, "an integer"),
+            ]
+        ),
         (
             "@ a",
             (
