@@ -1,7 +1,8 @@
-"""Data classes that look like attrs classes, but are compiled only when first used.
+"""Data classes that look like attrs classes, but are compiled only when used often.
 
-attrs compiles every class at import, but a command uses few of the classes that it imports. Type
-checkers see attrs itself. Only type checkers enforce `frozen`, not the classes at run time.
+attrs compiles every class at import, but a command uses few of the classes that it imports, and
+creates only one or two objects of most of them. Type checkers see attrs itself. Only type checkers
+enforce `frozen`, not the classes at run time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ else:
     from types import SimpleNamespace
 
     _MISSING = object()
+    _OFTEN = 4  # compiling `__init__` takes as long as creating about 20 objects without it
 
     class Factory:
         """A function that returns a field's default.
@@ -54,7 +56,7 @@ else:
         if cls is None:
             return lambda cls: define(cls, frozen=frozen, eq=eq, kw_only=kw_only)
         cls._kw_only_ = kw_only
-        methods = {"__init__": _compiled_at_first(cls), "__repr__": _repr}
+        methods = {"__init__": _compiled_later(cls), "__repr__": _repr}
         if eq:
             methods |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
         for name, method in methods.items():
@@ -82,6 +84,7 @@ else:
         return SimpleNamespace(
             all=fields,
             parameters=[name.lstrip("_") for name in names],
+            positional=[name.lstrip("_") for name in names if not fields[name].kw_only],
             values=_reader(names),
             compared=_reader([name for name, options in fields.items() if options.eq]),
         )
@@ -91,12 +94,40 @@ else:
             return attrgetter(*names)
         return lambda value: tuple(getattr(value, name) for name in names)
 
-    def _compiled_at_first(cls):
+    def _compiled_later(cls):
+        uses = 0
+
         def __init__(self, *arguments, **named):  # noqa: N807 - tracebacks show it
-            cls.__init__ = _compiled(cls)
-            cls.__init__(self, *arguments, **named)
+            nonlocal uses
+            uses += 1
+            if uses == _OFTEN or not _assign(self, cls, arguments, named):
+                cls.__init__ = _compiled(cls)
+                cls.__init__(self, *arguments, **named)
 
         return __init__
+
+    def _assign(self, cls, arguments, named):
+        """Assign the fields; return False if the arguments are not exactly as expected."""
+        fields = _fields(cls)
+        given = dict(zip(fields.positional, arguments)) | named  # noqa: B905 - checked below
+        if len(given) != len(arguments) + len(named):
+            return False
+        for name, options in fields.all.items():
+            default = options.default
+            value = given.pop(name.lstrip("_"), _MISSING) if options.init else _MISSING
+            if value is _MISSING:
+                if type(default) is Factory:
+                    value = default.function(self) if default.takes_self else default.function()
+                elif default is not _MISSING:
+                    value = default
+                elif options.init:
+                    return False
+                else:
+                    continue
+            if options.converter is not None:
+                value = options.converter(value)
+            setattr(self, name, value)
+        return not given
 
     def _compiled(cls):
         """Return the `__init__` that assigns the fields."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from orgrest.files import decode
 from orgrest.model import OrgrestError
+from orgrest.regular import compiled
 
 LARGEST: Final = 64 * 2**20
 """The maximum size of a source, in bytes."""
@@ -23,12 +24,12 @@ DEEPEST: Final = 200
 MOST_VALUES: Final = 2_000_000
 """The maximum number of values in a source. A YAML alias counts each time it is used."""
 _SCALARS: Final = (
-    ("null", re.compile(r"~|null|Null|NULL|"), ["~", "n", "N", ""]),
-    ("bool", re.compile(r"true|True|TRUE|false|False|FALSE"), list("tTfF")),
-    ("int", re.compile(r"[-+]?(?:0|[1-9][0-9]{0,30})"), list("-+0123456789")),
+    ("null", compiled(r"~|null|Null|NULL|"), ["~", "n", "N", ""]),
+    ("bool", compiled(r"true|True|TRUE|false|False|FALSE"), list("tTfF")),
+    ("int", compiled(r"[-+]?(?:0|[1-9][0-9]{0,30})"), list("-+0123456789")),
     (
         "float",
-        re.compile(r"[-+]?[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})"),
+        compiled(r"[-+]?[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]{1,3})?|[eE][-+]?[0-9]{1,3})"),
         list("-+0123456789"),
     ),
 )
@@ -37,8 +38,8 @@ _SCALARS: Final = (
 # An unclosed comment matches up to the end of the text. Otherwise the rest of the text would be
 # scanned again for each `/*`.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
-_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
+_COMMENT = compiled(rf"({_STRING})|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
+_TRAILING_COMMA = compiled(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
 
 def without_comments(text: str) -> str:
@@ -140,7 +141,7 @@ def yaml_value(text: str, name: str) -> Any:
             self.depth -= 1
 
     for kind, pattern, first in _SCALARS:
-        exact = re.compile(rf"(?:{pattern.pattern})\Z")
+        exact = compiled(rf"(?:{pattern.pattern})\Z")
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{kind}", exact, first)
     try:
         value = yaml.load(text, Loader)  # noqa: S506 - a safe loader, with fewer types

@@ -255,7 +255,9 @@ class Sockets:
         family = urllib3.util.connection.allowed_gai_family()
         failed: OSError = OSError("the host has no address")
         opening, start = self.thread.opening, time.monotonic()
-        addresses = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+        # For text, Python loads its codec for international names, with large tables.
+        name = host.encode() if host.isascii() else host
+        addresses = socket.getaddrinfo(name, port, family, socket.SOCK_STREAM)
         resolved = time.monotonic()
         opening.resolve = resolved - start
         if public:

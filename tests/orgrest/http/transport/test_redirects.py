@@ -106,7 +106,7 @@ def test_a_name_that_leads_to_a_private_address_is_not_followed(
         real, connect = socket.getaddrinfo, socket.socket.connect
 
         def resolve(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
-            known = {"world.example": ["8.8.8.8"], "inner.example": addresses}
+            known = {b"world.example": ["8.8.8.8"], b"inner.example": addresses}
             asked = (
                 [host] if more.get("flags") == socket.AI_NUMERICHOST else known.get(host, [host])
             )
