@@ -116,7 +116,7 @@ def reduce_command(
     target = files.STANDARD if output is None else Path(output)
     _check_target(target)
     try:
-        tree, names, lacks_syntax = _read(path, from_format, load_names(names_path), luau)
+        tree, names, hint = _read(path, from_format, load_names(names_path), luau)
         test = CommandTest(command, names=names, max_time=timeout)
         if not _is_source(target):
             _serialized(target, tree)  # fails now rather than after the first tests
@@ -160,9 +160,6 @@ def reduce_command(
         )
         sys.exit(130)
     except NotInterestingError as error:
-        hint = ""
-        if lacks_syntax:
-            hint = ", perhaps because the tree lacks some of the source's syntax: use --luau today"
         report(ValueError(f"{error}{hint}"))
         sys.exit(1)
     except (CommandError, ValueError) as error:
@@ -198,15 +195,15 @@ def _check_target(path: Path) -> None:
 
 def _read(
     path: Path, form: Any, names: Names, luau: Version | None
-) -> tuple[ModuleSet, Names, bool]:
-    """Return a file's tree, its name tables, and whether it lacks syntax because `luau` is None."""
+) -> tuple[ModuleSet, Names, str]:
+    """Return a file's tree, its name tables, and a possible reason why the tree fails the test."""
     from scriptschema import files
     from scriptschema.luau.names import NameReader
     from scriptschema.luau.parse import COMMENTS
     from scriptschema.messages import ModuleSet
 
     if not holds_source(path, form):
-        return files.read(ModuleSet, path, form, luau=luau), names, False
+        return files.read(ModuleSet, path, form, luau=luau), names, ""
     reader = NameReader(names, luau)
     result, _ = parsed(path, form, names=reader, luau=luau)
     if result.losses:
@@ -215,8 +212,15 @@ def _read(
             f"{lost_text(len(result.losses))}: to list them, run `scriptschema parse {options}`",
             err=True,
         )
-    lacks_syntax = luau is None and any(loss.what not in COMMENTS for loss in result.losses)
-    return result.tree, reader.names, lacks_syntax
+    lost, reason = {loss.what for loss in result.losses}, ""
+    if luau is None and lost - COMMENTS:
+        reason = ", perhaps because the tree lacks some of the source's syntax: use --luau today"
+    elif "directive" in lost:
+        reason = (
+            ", perhaps because directives such as --!strict were dropped: replace them with "
+            "options of the test's command, or let the test add them"
+        )
+    return result.tree, reader.names, reason
 
 
 def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None) -> None:

@@ -311,7 +311,7 @@ def _read_other_statement(r: Reader) -> Reading:
     if type(node) is m.ExprCall:
         return m.Stat(call=m.StatCall(expr=node))
     if r.kind not in COMPOUNDS and r.kind not in ("=", ","):
-        r.fail("a call's arguments or an assignment")
+        r.fail("a call or an assignment", start)
     target = as_assignable(r, node, start)
     if r.kind in COMPOUNDS:
         return (yield read_compound_assignment(r, target, start))

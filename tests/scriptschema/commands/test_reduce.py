@@ -126,6 +126,9 @@ def test_a_test_that_fails_for_want_of_newer_syntax_leads_to_the_option_that_kee
         "1 construct that the schema lacks was dropped or rewritten: to list them, run "
         "`scriptschema parse --losses --luau 0.735`"
     )
+    done = run_here("reduce", "newer.luau", "--luau", "today", "--test", "grep -q strict {}")
+    assert done.returncode == 1
+    assert b"perhaps because directives such as --!strict were dropped: " in done.stderr
     Path("comment.luau").write_text("-- mine\n")
     done = run_here("reduce", "comment.luau", "--test", "grep -q mine {}")
     assert done.stderr.endswith(b"the original tree does not pass the test\n")

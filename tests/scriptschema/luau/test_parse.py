@@ -310,7 +310,7 @@ def test_a_module_is_read_into_the_same_tree_with_the_same_names() -> None:
     assert sources.module == "return {value = 1, other = 2}\n"
     assert sources.program.split() == program.split()
     assert "value" in result.names.customs
-    with pytest.raises(ParseError, match=r"^1:2: ") as caught:
+    with pytest.raises(ParseError, match=r"^1:1: ") as caught:
         parse("return 1", module="x")
     assert caught.value.source == "module"
     assert [loss.source for loss in parse("--p", module="--m").losses] == ["module", "program"]
@@ -606,7 +606,7 @@ MARKED = "found U+FEFF, a byte order mark, which Luau rejects: save the source w
     [
         ("x =", "1:4: expected an expression, found END"),
         ("x = }", "1:5: expected an expression, found `}`"),
-        ("x", "1:2: expected a call's arguments or an assignment, found END"),
+        ("x\n\nlocal y", "1:1: expected a call or an assignment, found `x`"),
         ("f() = 1", "1:5: expected a statement, found `=`"),
         ("(x) = 1", "1:1: expected an assignment target (a variable or a field), found `(`"),
         ("a, f() = 1", "1:4: expected an assignment target (a variable or a field), found `f`"),
@@ -651,7 +651,7 @@ MARKED = "found U+FEFF, a byte order mark, which Luau rejects: save the source w
             ),
         ),
         ("a:b.c()", "1:4: expected the arguments of the method call, found `.`"),
-        ("a.1", "1:2: expected a call's arguments or an assignment, found `.1`"),
+        ("a.1", "1:1: expected a call or an assignment, found `a`"),
         ("a.end = 1", "1:3: expected a name of a field, found `end`"),
         ("a:1()", "1:3: expected a name of a method, found `1`"),
         ("t = {1 2}", "1:8: expected `}` to close the `{` at 1:5, found `2`"),
@@ -799,7 +799,7 @@ MARKED = "found U+FEFF, a byte order mark, which Luau rejects: save the source w
             "type A",
             ("1:7: expected `=` and the type that the name stands for, found END"),
         ),
-        ("export x", "1:8: expected a call's arguments or an assignment, found `x`"),
+        ("export x", "1:1: expected a call or an assignment, found `export`"),
         ("x = f<<A>", "1:10: expected `>` to close the list of types, found END"),
         ("x = '\ud800'", "1:6: expected a character that UTF-8 can encode, found '\\ud800'"),
     ],
