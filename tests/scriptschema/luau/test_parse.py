@@ -674,8 +674,10 @@ MARKED = "found U+FEFF, a byte order mark, which Luau rejects: save the source w
         *(
             (
                 source,
-                f"1:{column}: expected syntax of the original schema, found {what}"
-                + ", which requires a Luau version, such as today",
+                (
+                    f"1:{column}: expected syntax of the original schema, found {what}, "
+                    "which requires a Luau version, such as today"
+                ),
             )
             for source, column, what in [
                 ("export local x = 1", 1, "an exported value"),
