@@ -164,6 +164,7 @@ def matches(value: object, shape: object) -> bool:
 
     - a type (`int` excludes booleans);
     - None or a string, which matches only itself;
+    - a function that returns whether a value matches;
     - a tuple of alternative shapes;
     - `[shape, ...]` for a list of any length;
     - `[shape, shape]` for a list of exactly two items, and so on;
@@ -178,6 +179,8 @@ def matches(value: object, shape: object) -> bool:
 def _matches(value: Any, shape: Any) -> bool:
     if isinstance(shape, type):
         return type(value) is shape
+    if callable(shape):
+        return bool(shape(value))
     if isinstance(shape, tuple):
         return any(_matches(value, alternative) for alternative in shape)
     if isinstance(shape, list):

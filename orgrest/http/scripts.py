@@ -171,7 +171,7 @@ class Engine:
         self,
         job: dict[str, Any],
         what: str,
-        shape: answers.Shape,
+        shape: object,
         wait: Callable[[float], None] | None = None,
         send: Callable[[dict[str, Any]], Response | str] | None = None,
     ) -> dict[str, Any]:

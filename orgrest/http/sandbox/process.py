@@ -20,12 +20,10 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 from orgrest.http.sandbox import answers, children
 from orgrest.http.sandbox.child import Child
 from orgrest.model import BROKEN_OFF, OrgrestError
-from orgrest.structured import json_or
+from orgrest.structured import json_or, matches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from orgrest.http.sandbox.answers import Shape
 
 MAX_OUTPUT: Final = 16 * 2**20
 """The maximum size of an answer, in bytes."""
@@ -57,7 +55,7 @@ class Sandbox:
                     cast("IO[bytes]", stream).close()
             process.wait()
 
-    def answer(self, job: bytes, what: str, timeout: float, shape: Shape) -> dict[str, Any]:
+    def answer(self, job: bytes, what: str, timeout: float, shape: object) -> dict[str, Any]:
         """Run a job (a line of JSON), and return its answer.
 
         `what` names the job in error messages. `timeout` is in seconds of CPU time. Raises the
@@ -72,7 +70,7 @@ class Sandbox:
                 self.close()
                 raise
 
-    def _answer(self, job: bytes, what: str, timeout: float, shape: Shape) -> dict[str, Any]:
+    def _answer(self, job: bytes, what: str, timeout: float, shape: object) -> dict[str, Any]:
         process = self._started()
         out: list[bytes] = []
         job = b"%g %b" % (timeout, job)
@@ -95,7 +93,7 @@ class Sandbox:
         if not line.endswith(b"\n"):
             raise self._error(f"the {what} exceeded its memory limit")
         answer: dict[str, Any] = json_or(line, {})
-        if not shape(answer):
+        if not matches(answer, shape):
             reason = (
                 f"could not read the result of the {what}: it modified JavaScript's "
                 "built-in objects, or "
