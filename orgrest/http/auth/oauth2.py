@@ -158,23 +158,9 @@ def from_variables(flow: str, prefix: str, value: Callable[[str], str | None]) -
         return ""
 
     more = tuple((name, get(name)) for name in ("audience", "resource") if get(name))
-    grant = Grant(
-        flow,
-        token_url=get("tokenEndpoint"),
-        client=get("clientId"),
-        secret=get("clientSecret"),
-        scope=get("scope"),
-        user=get("username"),
-        password=get("password"),
-        device_url=get("deviceCodeEndpoint"),
-        more=more,
-        basic=get("useAuthorizationHeader").lower() not in ("false", "0"),
-        auth_url=get("authorizationEndpoint"),
-        redirect=get("redirectUri"),
-        issuer=get("issuer"),
-        more_to_sign_in=more,
-        refresh=get("refreshToken"),
-    )
+    basic = get("useAuthorizationHeader").lower() not in ("false", "0")
+    texts: Any = {field: get(name) for field, name in _VARIABLES.items()}
+    grant = Grant(flow, **texts, basic=basic, more=more, more_to_sign_in=more)
     names = {field: f"{prefix}_{name}" for field, name in _VARIABLES.items()}
     return _checked(grant, names, "define the variables")
 
@@ -226,22 +212,13 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
 
     if get("type").lower() not in ("oauth2", ""):
         raise OrgrestError(f"Security.Auth.{name} is not of type OAuth2", code="credentials")
+    texts: Any = {field: get(name.lower()) for field, name in _JETBRAINS.items()}
     grant = Grant(
         _flow(get("grant type") or CLIENT_CREDENTIALS),
-        token_url=get("token url"),
-        client=get("client id"),
-        secret=get("client secret"),
-        scope=get("scope"),
-        user=get("username"),
-        password=get("password"),
-        device_url=get("device auth url"),
+        **texts,
         more=_more(fields.get("custom request parameters"), expand, "In Auth Request"),
         basic=get("client credentials").lower() in ("", "basic"),
-        auth_url=get("auth url"),
-        redirect=get("redirect url"),
-        issuer=get("issuer"),
         more_to_sign_in=_more(fields.get("custom request parameters"), expand, "In Token Request"),
-        refresh=get("refresh token"),
     )
     if get("client credentials").lower() == "none":
         grant = classes.evolve(grant, secret="")
@@ -264,23 +241,32 @@ def _more(
     return tuple(parameters)
 
 
+# The names of a grant's fields in both syntaxes.
 _VARIABLES = {
     "token_url": "tokenEndpoint",
     "client": "clientId",
     "secret": "clientSecret",
+    "scope": "scope",
     "user": "username",
     "password": "password",
     "device_url": "deviceCodeEndpoint",
     "auth_url": "authorizationEndpoint",
+    "redirect": "redirectUri",
+    "issuer": "issuer",
+    "refresh": "refreshToken",
 }
 _JETBRAINS = {
     "token_url": "Token URL",
     "client": "Client ID",
     "secret": "Client Secret",
+    "scope": "Scope",
     "user": "Username",
     "password": "Password",
     "device_url": "Device Auth URL",
     "auth_url": "Auth URL",
+    "redirect": "Redirect URL",
+    "issuer": "Issuer",
+    "refresh": "Refresh Token",
 }
 _NEEDED = {
     CLIENT_CREDENTIALS: ("token_url", "client", "secret"),
