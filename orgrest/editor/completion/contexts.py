@@ -10,9 +10,9 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest.editor.completion import assertions, openapi, org_lines, request_files
-from orgrest.editor.completion.above import BLANKS
 from orgrest.http import registry
 from orgrest.http.parsing import grammar
+from orgrest.http.parsing.lines import BLANKS
 from orgrest.http.parsing.request_file.grammar import METHODS, begins_request
 from orgrest.http.syntax import TCHARS
 
@@ -50,8 +50,8 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
         yield from (variable,) if variable and in_braces else assertions.contexts(cursor)
     elif cursor.is_common and (context := request_files.context(cursor)) is not None:
         yield context
-    elif not cursor.above.comments(cursor.before + cursor.after):
-        text, part = cursor.before.lstrip(BLANKS), cursor.above.state.part
+    elif not cursor.is_comment(cursor.before + cursor.after):
+        text, part = cursor.before.lstrip(BLANKS), cursor.state.part
         if cursor.is_common and part in ("head", "body"):
             # Such a line always begins a request, regardless of its position.
             begins = _METHOD.match(text) or begins_request(cursor.before + cursor.after)
@@ -73,7 +73,7 @@ def _begin(cursor: Cursor, text: str) -> Iterator[Context]:
             yield from _url(cursor, line[2])
     elif not text or _TOKEN.fullmatch(text):
         yield cursor.here("method", text, rest=TCHARS)
-    if cursor.above.state.head_after:
+    if cursor.state.head_after:
         yield from _header(cursor, text)
 
 
@@ -97,7 +97,7 @@ def _query(cursor: Cursor, url: str) -> Iterator[Context]:
 
 def _head(cursor: Cursor, text: str) -> Iterator[Context]:
     line = (cursor.before + cursor.after).lstrip(BLANKS)
-    if text[:1] in ("?", "&") and cursor.above.state.url:
+    if text[:1] in ("?", "&") and cursor.state.url:
         yield from _variable(cursor, text)
         yield from _query(cursor, text)
     elif line[:1] in ("[", "<") or re.match(r"\{(?!\{)", line):

@@ -11,15 +11,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orgrest.editor import regions
-from orgrest.editor.completion.above import BLANKS, ContextAbove
 from orgrest.editor.completion.model import Candidate, Context, Imported, Kind, Offer
-from orgrest.http.parsing.request_file import is_restclient
+from orgrest.http.parsing import request_file, restclient
+from orgrest.http.parsing.lines import BLANKS
 from orgrest.model import Span, end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from orgrest.description.model import Description
+    from orgrest.http.syntax import LineState
 
 # The endings of candidates, and patterns that match such an ending in the text after the offset.
 _ENDS = [
@@ -106,12 +107,30 @@ class Cursor:
         if block is not None and block.language == "restclient":
             return False
         below = self.code[self.start + len(self.before) :].partition("\n")[2]
-        return not is_restclient(self.code[: self.start] + below)
+        return not request_file.is_restclient(self.code[: self.start] + below)
 
     @cached_property
-    def above(self) -> ContextAbove:
-        """The context from the lines above."""
-        return ContextAbove(self.code[: self.start], is_common=self.is_common)
+    def above(self) -> str:
+        """The lines of the region above the offset's line."""
+        return self.code[: self.start].removesuffix("\n")
+
+    @cached_property
+    def state(self) -> LineState:
+        """The parser's state after the lines above, which determines what the line can be."""
+        if self.is_common:
+            return request_file.read_above(self.above)
+        return restclient.read_above(self.above)
+
+    def is_comment(self, line: str) -> bool:
+        """Return whether `line` would be parsed as a comment.
+
+        In a restclient body, a `#` that is indented more than the body does not start a comment.
+        """
+        text = line.lstrip(" \t")
+        if self.is_common:
+            return text.startswith(("#", "//"))
+        indented = self.state.part == "body" and len(line) - len(text) > self.state.indent
+        return text.startswith("#") and not indented and self.state.part != "quoted"
 
     def candidate(self, here: Context, offer: Offer) -> Candidate:
         """Return the candidate for an offer.

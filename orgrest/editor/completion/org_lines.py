@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from orgrest.editor.completion.above import BLANKS
+from orgrest.http.parsing.lines import BLANKS
 from orgrest.org.blocks import REQUEST_LANGUAGES
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ _PROMPTS = {
 def context(cursor: Cursor) -> Context | None:
     """Return the context in a directive, an import or a script, or None elsewhere."""
     match = _IMPORT.fullmatch(cursor.before)
-    if match is not None and (match["word"] is None or cursor.above.state.part == "start"):
+    if match is not None and (match["word"] is None or cursor.state.part == "start"):
         return _of_import(cursor, match)
     if match := DIRECTIVE.match(cursor.before):
         if match.end() == len(cursor.before):

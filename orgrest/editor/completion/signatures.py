@@ -34,7 +34,7 @@ def signature(cursor: Cursor) -> Signature | None:
     if cursor.region is None and cursor.document == "org":
         return None
     line = grammar.DEFINITION.fullmatch(cursor.before.lstrip(" \t\r"))
-    if line is None or line["operator"] != ":=" or cursor.above.state.part != "start":
+    if line is None or line["operator"] != ":=" or cursor.state.part != "start":
         return None
     calls: list[tuple[str, int]] = []
     for token in _TOKEN.finditer(line["value"]):

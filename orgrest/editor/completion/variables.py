@@ -6,12 +6,15 @@ Values from the environment or netrc, and values computed from them, are shown a
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from orgrest import classes
 from orgrest.editor.completion import request_files
-from orgrest.editor.completion.above import Definition, picked
 from orgrest.editor.completion.model import fits
-from orgrest.http.parsing import grammar
+from orgrest.http import syntax
+from orgrest.http.parsing import grammar, restclient
+from orgrest.http.parsing.lines import BLANKS
 from orgrest.http.values.expressions import FUNCTIONS
 from orgrest.http.values.references import REFERENCE
 from orgrest.org import argument_syntax, arguments
@@ -43,6 +46,29 @@ _SECRET = re.compile(
     rf"\b(?:{'|'.join(name for name, function in FUNCTIONS.items() if function.secret)}|getenv)\b"
 )
 _NAME = re.compile(r"[^\s:={}]+")
+_SETS = re.compile(r"^[ \t]*(?::|->)", re.MULTILINE)
+_COLON_DEFINITIONS = re.compile(rf"^[ \t]*{grammar.DEFINITION.pattern}", re.MULTILINE)
+
+
+@classes.frozen
+class Definition:
+    """A variable with its `value`, or with a `note` that describes an unknown value.
+
+    `offset` is the definition's offset in the request text. `where` describes a definition
+    elsewhere. `computed` is True if the value is an expression.
+    """
+
+    name: str
+    offset: int
+    value: str = ""
+    note: str = ""
+    where: str = ""
+    computed: bool = False
+
+
+def _picked(expression: str) -> str:
+    """Return a description of the value that a capture's `expression` selects from a response."""
+    return f"the values that jq {expression.rstrip(BLANKS)} selects from the response"
 
 
 def offers(cursor: Cursor, here: Context) -> Iterator[Offer]:
@@ -50,7 +76,7 @@ def offers(cursor: Cursor, here: Context) -> Iterator[Offer]:
     known: dict[str, Definition] = {}
     if cursor.region is not None:
         known = {variable.name: variable for variable in _from_outside(cursor, cursor.region)}
-    for definition in cursor.above.definitions:
+    for definition in (_common if cursor.is_common else _restclient)(cursor.above):
         known[definition.name] = definition
     secrets, is_braced = _secrets(known), here.subject == "{{"
     fitting = [variable for variable in known.values() if fits(variable.name, here.prefix)]
@@ -63,6 +89,28 @@ def offers(cursor: Cursor, here: Context) -> Iterator[Offer]:
         yield request_files.variable(definition.name, value, where, is_braced=is_braced)
     if cursor.is_common and is_braced:
         yield from request_files.in_braces(cursor, frozenset(known))
+
+
+def _common(text: str) -> Iterator[Definition]:
+    for match in _COLON_DEFINITIONS.finditer(text):
+        yield Definition(match["name"], match.start(), match["value"].rstrip(BLANKS))
+
+
+def _restclient(text: str) -> Iterator[Definition]:
+    for start, end in pairwise([*restclient.parts(text), len(text)]):
+        if not _SETS.search(text, start, end):
+            continue
+        part = text[start:end]
+        for item in restclient.parse(part).items:
+            if isinstance(item, syntax.Definition):
+                several = "\n" in part[item.span.start : item.span.end]
+                value, note = ("", "several lines") if several else (item.value.text, "")
+                at, computed = start + item.span.start, item.operator == ":="
+                yield Definition(item.name, at, value, note, computed=computed)
+            elif isinstance(item, syntax.ParsedRequest):
+                for capture in item.captures:
+                    note = _picked(capture.expression)
+                    yield Definition(capture.name, start + capture.span.start, note=note)
 
 
 def _secrets(known: Mapping[str, Definition]) -> set[str]:
@@ -97,7 +145,7 @@ def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition
     line, at = 1, 0
     for match in _EARLIER_CAPTURE.finditer(cursor.lined, 0, region.span.start):
         line, at = line + cursor.text.count("\n", at, match.start()), match.start()
-        yield Definition(match[1], -1, note=picked(match[2]), where=f"line {line}")
+        yield Definition(match[1], -1, note=_picked(match[2]), where=f"line {line}")
     try:
         variables = _header_arguments(cursor, region).variables
         for name, assignment in variables.items():
