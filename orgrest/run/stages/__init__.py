@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.run.results import Needing
 
 BEFORE: Final[tuple[tuple[str, str], ...]] = (
-    ("directives", ".stages.allow.check"),
+    ("directives", ".stages.send.check"),
     ("definitions", ".stages.define.before_scripts"),
     ("scripts", ".stages.scripts.before"),
     ("definitions", ".stages.define.before_request"),
@@ -44,7 +44,7 @@ COMPLETED: Final[tuple[tuple[str, str], ...]] = (
 )
 SENT: Final[tuple[tuple[str, str], ...]] = (
     ("", ".stages.send.send"),
-    ("captures", ".stages.capture.capture"),
+    ("captures", ".stages.render.capture"),
     ("definitions", ".stages.define.after_response"),
     ("scripts", ".stages.scripts.after"),
     ("definitions", ".stages.define.after_scripts"),

@@ -1,4 +1,4 @@
-"""Renders a response as a result: text and files, for the document or the terminal.
+"""Captures values from a response, and renders it as text and files, for document or terminal.
 
 Rendering is deferred until the result is needed, unless it uses jq or might add notes.
 """
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
     from orgrest.rendering.results import Rendered
     from orgrest.run.job import Job
+
+
+def capture(job: Job) -> None:
+    """Set the variables that the request captures. Raises OrgrestError if a value is missing."""
+    for name, value in rendering.captures(*job.sent):
+        job.context.capture(job.parsed, name, value)
 
 
 def render(job: Job) -> None:

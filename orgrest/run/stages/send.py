@@ -1,4 +1,7 @@
-"""Sends a request, with retries, new tokens and `?? eventually` assertions."""
+"""Sends a request, with retries, new tokens and `?? eventually` assertions.
+
+`check` is an earlier stage, which rejects directives that the user did not allow.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from orgrest.regular import compiled
 from orgrest.run.directives import place_of, seconds
 from orgrest.run.outcomes import EvaluationError, Exchange
 from orgrest.run.settings import MOST_DELAY, may_pass
-from orgrest.run.stages.allow import proxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +34,17 @@ _ASKING = compiled(r"(?!not |!=|<).+")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """The first and the longest pause between two checks of an `eventually` assertion, in seconds."""
+
+
+def check(job: Job) -> None:
+    """Raise OrgrestError if the user did not allow a directive. This applies to dry runs, too."""
+    parsed, settings = job.parsed, job.work.settings
+    if parsed.directive("no-reject-unauthorized") and not settings.insecure:
+        raise EvaluationError(
+            "@no-reject-unauthorized: certificates are verified unless the run was started "
+            "with --insecure"
+        )
+    _proxy(parsed, settings)
 
 
 def send(job: Job) -> Needing[None]:
@@ -221,7 +234,7 @@ def options(task: Task, parsed: ParsedRequest, settings: Settings) -> dict[str, 
         options["timeout"] = _time(limit, parsed, unit)
     if (limit := parsed.directive("connection-timeout")) is not None:
         options["connect_timeout"] = _time(limit, parsed, "s")
-    options["proxy"] = proxy(parsed, settings)
+    options["proxy"] = _proxy(parsed, settings)
     if (count := parsed.directive("messages")) is not None:
         with place_of(count, parsed.source):
             options["messages"] = _count(count.value.text)
@@ -246,3 +259,16 @@ def _count(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text[:10]) <= 10**6:
         raise EvaluationError(f"@messages must be a number from 1 to 1000000, found {text[:60]}")
     return int(text)
+
+
+def _proxy(parsed: ParsedRequest, settings: Settings) -> str | None:
+    """Return the proxy that the directive `@proxy` selects, or None without this directive.
+
+    Raises OrgrestError if the user did not allow that proxy.
+    """
+    directive = parsed.directive("proxy")
+    if directive is None:
+        return None
+    from orgrest.http.transport.pools import chosen
+
+    return chosen(directive.value.text.strip(), settings.proxies)
