@@ -44,18 +44,6 @@ NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 """Matches a reference to a block, ``<<name>>``, which Org replaces with the block's text."""
 
 
-class Named(values.RequestNames):
-    """The names of a document's requests, for checks that send nothing."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        self._names = names
-
-    def requests_named(self, name: str, using: syntax.ParsedRequest) -> tuple[Hashable, ...]:
-        """Return a tuple that identifies the request with this name, or an empty one."""
-        del using
-        return (name,) if name in self._names else ()
-
-
 class _Definitions(syntax.Definitions):
     """The definitions in a request file.
 
@@ -349,7 +337,7 @@ class Analysis:
 
     def new_context(self) -> values.Context:
         """Return a new context in which the document's requests can refer to each other by name."""
-        run = self.imports if self.imports is not None else Named(self.named)
+        run = self.imports or values.RequestNames(self.named)
         return values.Context(self.inputs, run)
 
     @property

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orgrest.editor.analysis import Named
-from orgrest.http.values import Helpers
+from orgrest.http.values import Helpers, RequestNames
 from orgrest.http.values.context import NeededError
 from orgrest.http.verb import expand
 from orgrest.model import OrgrestError
@@ -32,7 +31,8 @@ def of_verb(analysis: Analysis, document: OrgDocument) -> Iterator[OrgrestError]
     """Yield the first error in each request of verb, with its offset in the document."""
     tree, inherited = VerbTree(document, ""), Inherited(document)
     context = analysis.new_context()
-    context.names, context.helpers = Named(frozenset(tree.stores)), Helpers(prompt=lambda *_: _ANY)
+    context.names = RequestNames(frozenset(tree.stores))
+    context.helpers = Helpers(prompt=lambda *_: _ANY)
     for block in analysis.sent:
         if block.language != VERB or block.call is not None:
             continue

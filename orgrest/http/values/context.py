@@ -148,7 +148,13 @@ class _Started:
 
 
 class RequestNames:
-    """Resolves the names of requests and imported variables. This base class finds nothing."""
+    """Resolves the names of requests and imported variables.
+
+    This base class knows only the `names` of requests, which are also their keys.
+    """
+
+    def __init__(self, names: frozenset[str] = frozenset()) -> None:
+        self._names = names
 
     @property
     def set_by_scripts(self) -> frozenset[str]:
@@ -161,8 +167,8 @@ class RequestNames:
         If `using` itself has the name, its key comes first: once it has a response, the name refers
         to that response. The key of another request with that name comes next.
         """
-        del name, using
-        return ()
+        del using
+        return (name,) if name in self._names else ()
 
     def imported_definition(self, name: str) -> tuple[Source, Definition] | None:
         """Return the definition of a variable that an imported file defines, with its source."""

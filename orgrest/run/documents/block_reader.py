@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest.http.parsing.dialects import read
+from orgrest.http.values import RequestNames
 from orgrest.model import Source
 from orgrest.org import arguments as header
 from orgrest.org import lisp
@@ -38,8 +39,11 @@ _DEFINITION = compiled(r":([^\s:=]+)[ \t]*:?=")
 _NOT_REPLACED = frozenset({"silent", "none", "append", "prepend"})
 
 
-class BlockReader:
-    """Reads the blocks of the document in a `DocumentEditor`."""
+class BlockReader(RequestNames):
+    """Reads the blocks of the document in a `DocumentEditor`.
+
+    The names of requests are the `Verb-Store` properties of their headings.
+    """
 
     def __init__(self, editor: DocumentEditor) -> None:
         self._editor = editor
@@ -52,6 +56,13 @@ class BlockReader:
         if self._verb is None or self._verb.document is not self._editor.document:
             self._verb = VerbTree(self._editor.document, self._editor.file)
         return self._verb
+
+    def requests_named(self, name: str, using: ParsedRequest) -> tuple[StepId, ...]:
+        """Return a tuple with the identity of the block that stores its response as `name`."""
+        del using
+        block = self.verb.stores.get(name)
+        step = None if block is None else self._editor.id_of(block)
+        return () if step is None else (step,)
 
     def read(
         self,

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.http.values import RequestNames
 from orgrest.org.arguments import target_of
 from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
@@ -20,7 +19,6 @@ from orgrest.run.outcomes import EvaluationError, Outcome, failed
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from orgrest.http.syntax import ParsedRequest
     from orgrest.http.values import Context
     from orgrest.http.values.context import RequestNeededError
     from orgrest.org.arguments import Arguments
@@ -31,20 +29,6 @@ if TYPE_CHECKING:
     from orgrest.run.results import RequestResults
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
-
-
-@classes.frozen
-class _Stores(RequestNames):
-    """Looks up requests by their headings' `Verb-Store` properties."""
-
-    _reader: BlockReader
-    _editor: DocumentEditor
-
-    def requests_named(self, name: str, using: ParsedRequest) -> tuple[StepId, ...]:
-        del using
-        block = self._reader.verb.stores.get(name)
-        step = None if block is None else self._editor.id_of(block)
-        return () if step is None else (step,)
 
 
 class OrgFile:
@@ -71,7 +55,7 @@ class OrgFile:
         self._context = context
         self._results = results
         self.reader = BlockReader(self.editor)
-        context.names = _Stores(self.reader, self.editor)
+        context.names = self.reader
         self._languages = languages_of(self.editor.document, settings)
 
     @property
