@@ -71,7 +71,7 @@ def export(
     orgrest export --to python --name login notes.org
     orgrest export --to curl api.http
     """
-    from orgrest.convert.formats import dynamic_values, writer
+    from orgrest.convert.formats import exporter
     from orgrest.convert.shared.completing import read
     from orgrest.files import FileError, is_request_file
     from orgrest.http.values import environments
@@ -82,15 +82,16 @@ def export(
     path, text = text_of(file, given["stdin_name"])
     folder = path.resolve().parent
     environments.require(given["environments"], [folder])
+    format_ = exporter(target)
     exported = read(
         text,
         file=str(path),
         plain=is_request_file(path),
         settings=settings_of(EXPORT, given, inputs_of(EXPORT, given, folder)),
         beside=None if output is None else f"{output.stem}-bodies",
-        dynamic=dynamic_values(target),
+        dynamic=getattr(format_, "DYNAMIC", {}),
     )
-    written = writer(target)(exported)
+    written: Written = format_.write(exported)
     if exported.calls:
         _save(exported, written, output)
     sys.exit(_report(exported, written, strict=strict))

@@ -6,26 +6,14 @@ The modules of formats are imported on first use.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from orgrest import classes
 from orgrest.convert.shared.model import ConversionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from orgrest.convert.shared.exports import Export
-    from orgrest.convert.shared.model import Collection, Written
+    from orgrest.convert.shared.model import Collection
     from orgrest.convert.shared.source import Source
-
-
-class _Importer(Protocol):
-    recognizes: Callable[[Source], bool]
-    read: Callable[[Source], Collection]
-
-
-class _Exporter(Protocol):
-    write: Callable[[Export], Written]
 
 
 @classes.frozen
@@ -64,23 +52,19 @@ def read(source: Source) -> Collection:
     """Return the collection in a source. Raises OrgrestError if it is unrecognized or invalid."""
     importable = [format_ for format_ in FORMATS if format_.importer]
     for format_ in importable:
-        importer: _Importer = import_module(f"orgrest.convert.{format_.importer}")
+        importer = import_module(f"orgrest.convert.{format_.importer}")
         if importer.recognizes(source):
-            return importer.read(source)
+            collection: Collection = importer.read(source)
+            return collection
     supported = ", ".join(format_.title for format_ in importable)
     reason = f"not a format that orgrest can import; supported: {supported}"
     raise ConversionError(reason, file=source.name)
 
 
-def dynamic_values(name: str) -> Mapping[str, str]:
-    """Return the dynamic values that the format called `name` also has, with their names there."""
-    values: Mapping[str, str] = getattr(
-        import_module(f"orgrest.convert.{EXPORTERS[name]}"), "DYNAMIC", {}
-    )
-    return values
+def exporter(name: str) -> Any:
+    """Return the module with the function `write` for the format called `name`.
 
-
-def writer(name: str) -> Callable[[Export], Written]:
-    """Return the function that writes an export in the format called `name`."""
-    exporter: _Exporter = import_module(f"orgrest.convert.{EXPORTERS[name]}")
-    return exporter.write
+    Its table `DYNAMIC`, if any, maps the dynamic values that the format also has to their names
+    there.
+    """
+    return import_module(f"orgrest.convert.{EXPORTERS[name]}")

@@ -9,7 +9,7 @@ in this package opens a socket.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from orgrest import classes
 from orgrest.model import OrgrestError
@@ -45,10 +45,6 @@ class DocumentLookups:
     written: str = ""
 
 
-class _Scheme(Protocol):
-    read: Callable[[str, DocumentLookups], str | Credentials]
-
-
 def read(value: str, document: DocumentLookups) -> str | Credentials:
     """Return the value to send for an Authorization header, or credentials that compute it.
 
@@ -66,5 +62,6 @@ def read(value: str, document: DocumentLookups) -> str | Credentials:
     name = SCHEMES.get(value.partition(" ")[0].lower())
     if name is None:
         return value
-    scheme: _Scheme = import_module(f"orgrest.http.auth.{name}")
-    return scheme.read(value, document)
+    scheme = import_module(f"orgrest.http.auth.{name}")
+    credentials: str | Credentials = scheme.read(value, document)
+    return credentials
