@@ -13,7 +13,6 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from orgrest import classes
 from orgrest.files import FileError
 from orgrest.run.record import without_request
 from orgrest.run.suite import unit as units
@@ -31,22 +30,7 @@ if TYPE_CHECKING:
 
 
 _PAUSE = 0.05
-"""The time in seconds between two checks for messages. Waking up for each message is too slow."""
-
-
-@classes.frozen
-class _Message:
-    """A job's message about the outcome of a request or the end of a document.
-
-    `number` identifies the `Unit`. `unreadable` is the reason why the document could not be read.
-    `error` is the exception that stopped the job.
-    """
-
-    number: int
-    brief: Brief | None = None
-    done: bool = False
-    unreadable: str | None = None
-    error: BaseException | None = None
+"""The time in seconds between two checks for outcomes. Waking up for each outcome is too slow."""
 
 
 class SuiteRun:
@@ -77,8 +61,8 @@ class SuiteRun:
         self._control = control
         self._spool = spool
         self._jobs = min(jobs, len(plan)) or 1
-        self._messages: deque[_Message] = deque()
         self._ends: queue.SimpleQueue[None] = queue.SimpleQueue()  # an item per finished document
+        self._error: BaseException | None = None  # the exception that stopped a job
         self._next = iter(plan)
         self._held: dict[int, deque[Brief]] = {unit.number: deque() for unit in plan}
         self._begun: dict[int, Opened] = {}
@@ -96,7 +80,7 @@ class SuiteRun:
                 if unit.number not in self._done:
                     with contextlib.suppress(queue.Empty):
                         self._ends.get(timeout=_PAUSE)
-                    self._receive()
+                    self._check()
             yield from self._unreported(unit)
 
     def abandon(self) -> Iterator[Brief]:
@@ -107,7 +91,7 @@ class SuiteRun:
         control = self._control
         with control.recording:  # the jobs stop at their next outcome
             control.abandon()
-            self._receive()
+            self._check()
             for unit in self._plan:
                 opened = self._begun.get(unit.number)
                 if opened is not None:
@@ -116,22 +100,12 @@ class SuiteRun:
                 elif unit.number not in self._done:
                     place = {"order": [unit.number, 0], **unit.place}
                     self._keep(unit, without_request(place, "skipped", control.why))
-            self._receive()
         for unit in self._plan:
             yield from self._unreported(unit)
 
-    def _receive(self) -> None:
-        while self._messages:
-            message = self._messages.popleft()
-            if message.error is not None:
-                raise message.error
-            if message.unreadable is not None:
-                self.unreadable.append(message.unreadable)
-            if message.brief is not None:
-                self._held[message.number].append(message.brief)
-            if message.done:
-                self._done.add(message.number)
-                self._begun.pop(message.number, None)  # frees its requests and responses
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
 
     def _unreported(self, unit: Unit) -> Iterator[Brief]:
         waiting = self._held[unit.number]
@@ -146,21 +120,26 @@ class SuiteRun:
                 unit = next(self._next, None)
             if unit is None:
                 return
+            unreadable, error = None, None
             try:
                 begin = partial(self._begun.__setitem__, unit.number)
                 keep = partial(self._keep, unit)
                 unreadable = units.run(
                     unit, self._settings, self._services, self._control, keep, begin
                 )
-                message = _Message(unit.number, done=True, unreadable=unreadable)
-            except BaseException as error:
-                message = _Message(unit.number, error=error)
+            except BaseException as failure:
+                error = failure
             with self._control.recording:
                 if self._control.abandoned:  # `abandon` records what this document still lacks
                     return
-                self._messages.append(message)
+                if error is None:
+                    self.unreadable += [] if unreadable is None else [unreadable]
+                    self._done.add(unit.number)
+                    self._begun.pop(unit.number, None)  # frees its requests and responses
+                else:
+                    self._error = error
             self._ends.put(None)
-            if message.error is not None:
+            if error is not None:
                 return
 
     def _keep(self, unit: Unit, record: Record) -> None:
@@ -170,4 +149,4 @@ class SuiteRun:
             except FileError as error:  # the later records have to fit into memory: send no more
                 self.failure = error
                 self._control.stop(str(error))
-        self._messages.append(_Message(unit.number, Brief.of(record)))
+        self._held[unit.number].append(Brief.of(record))
