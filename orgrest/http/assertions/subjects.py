@@ -55,9 +55,8 @@ Find: TypeAlias = "Callable[[Response, str, Tools], list[Any]]"
 class Subject:
     """A subject of assertions: its name, its path, and the function that returns its value.
 
-    - `path` describes the path that may follow the name.
-    - If `required` is set, a path must be given. If `parts` is not empty, it must be one of these
-      keys.
+    - `path` describes the path that follows the name, in brackets if it is optional.
+    - If `parts` is not empty, the path must be one of these keys.
     - `find` returns all matches of a path. It raises OrgrestError if the path is malformed or does
       not fit the body. The subject's value is the first match.
     - If `several` is set and there are at least two matches, the subject's value is the list of
@@ -71,12 +70,16 @@ class Subject:
     path: str
     description: str
     find: Find
-    required: bool = False
     parts: Mapping[str, str] = classes.field(factory=dict)
     several: bool = False
     whole: Callable[[Response], Any] | None = None
     read: Callable[[str], str] = str
     same: Callable[[Any, str], bool] = equal
+
+    @property
+    def required(self) -> bool:
+        """Whether a path must be given."""
+        return bool(self.path) and not self.path.startswith("[")
 
 
 def _body(response: Response, path: str, _: Tools) -> list[Any]:
@@ -154,14 +157,12 @@ _SUBJECT_TABLE: Final = (
         "NAME",
         "The value of the first header with this name.",
         lambda response, path, _: list(find_headers(response.headers, path)),
-        required=True,
     ),
     Subject(
         "cookie",
         "NAME or NAME[ATTRIBUTE]",
         "A cookie that the response sets: its value, or one of its attributes.",
         _cookies,
-        required=True,
     ),
     Subject(
         "body",
@@ -192,13 +193,12 @@ _SUBJECT_TABLE: Final = (
         _simple(lambda response: hashlib.sha256(response.whole_body()).hexdigest()),
         read=str.lower,
     ),
-    Subject("jsonpath", "PATH", "The first match of a JSONPath in the body.", _body, required=True),
+    Subject("jsonpath", "PATH", "The first match of a JSONPath in the body.", _body),
     Subject(
         "jq",
         "PROGRAM",
         "The output of a jq program that is run on the body.",
         _jq,
-        required=True,
         several=True,
     ),
     Subject(
@@ -209,7 +209,6 @@ _SUBJECT_TABLE: Final = (
         lambda response, path, tools: responses.all_in_xml(
             responses.body_text(response), path, tools.prefixes
         ),
-        required=True,
         several=True,
     ),
     Subject(
@@ -219,7 +218,6 @@ _SUBJECT_TABLE: Final = (
         "requests and httpyac's `response`. The last operator on the line is used as the "
         "assertion's operator.",
         lambda _, path, tools: tools.javascript(path),
-        required=True,
     ),
     Subject(
         "certificate",
@@ -227,7 +225,6 @@ _SUBJECT_TABLE: Final = (
         "A property of the server's certificate: the days until it expires, the time when it "
         "expires (ISO 8601), its subject or its issuer.",
         _certificate,
-        required=True,
         parts={
             "days": "The number of days until it expires.",
             "expires": "The time when it expires (ISO 8601).",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from orgrest import classes
@@ -71,28 +72,29 @@ class DynamicContext:
         return datetime.now(UTC) if self.seed is None else datetime(2000, 1, 1, tzinfo=UTC)
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
 @classes.frozen
 class Dynamic:
     """A dynamic value, with its usage and a description.
 
-    `pattern` matches the text in a placeholder. `compute` returns the value for such a match. If
-    `secret` is set, the value is never shown.
+    `arguments` is a pattern for what follows the name in a placeholder. `compute` returns the value
+    for a match of `pattern`. If `secret` is set, the value is never shown.
     """
 
     usage: str
     description: str
-    pattern: re.Pattern[str] = classes.field(converter=_compiled)
     compute: Callable[[re.Match[str], DynamicContext], str]
+    arguments: str = ""
     secret: bool = False
 
     @property
     def name(self) -> str:
         """The first word of the usage, including the `$`."""
         return re.split(r"[ (]", self.usage, maxsplit=1)[0]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Matches the text in a placeholder. The name of `$env.NAME` contains its argument."""
+        return re.compile(re.escape(self.name.removesuffix("NAME")) + self.arguments)
 
 
 def value(text: str, around: DynamicContext) -> tuple[str, bool]:
@@ -337,130 +339,106 @@ def _dotenv(match: re.Match[str], around: DynamicContext) -> str:
 
 _FORMAT = r"""(?P<format>rfc1123|iso8601|'[^']*'|"[^"]*")"""
 DYNAMICS: Final = (
-    Dynamic("$uuid", "A random UUID (RFC 9562, version 4).", r"\$uuid", _uuid),
-    Dynamic("$guid", "The same as $uuid.", r"\$guid", _uuid),
-    Dynamic("$random.uuid", "The same as $uuid.", r"\$random\.uuid", _uuid),
+    Dynamic("$uuid", "A random UUID (RFC 9562, version 4).", _uuid),
+    Dynamic("$guid", "The same as $uuid.", _uuid),
+    Dynamic("$random.uuid", "The same as $uuid.", _uuid),
     Dynamic(
         "$timestamp [-1 d]",
         "Seconds since 1970, with an optional offset in y, M, w, d, h, m, s or ms.",
-        rf"\$timestamp{_OFFSET}",
         _timestamp,
+        _OFFSET,
     ),
     Dynamic(
         "$date",
         "The current local date: 2026-01-31 (Kulala's syntax).",
-        r"\$date",
         lambda _, around: f"{around.now().astimezone():%Y-%m-%d}",
     ),
     Dynamic(
         "$isoTimestamp",
         "The time in UTC: 2026-01-31T12:00:00.000Z.",
-        r"\$isoTimestamp",
         lambda _, around: _iso(around.now()),
     ),
     Dynamic(
         "$datetime iso8601|rfc1123|'YYYY-MM-DD' [1 y]",
         "The time in UTC, in a Day.js format, with an optional offset.",
-        rf"\$datetime\s+{_FORMAT}{_OFFSET}",
         _datetime,
+        rf"\s+{_FORMAT}{_OFFSET}",
     ),
     Dynamic(
         "$localDatetime iso8601|rfc1123|'YYYY-MM-DD' [1 y]",
         "The local time, in a Day.js format, with an optional offset.",
-        rf"\$localDatetime\s+{_FORMAT}{_OFFSET}",
         _local,
+        rf"\s+{_FORMAT}{_OFFSET}",
     ),
     Dynamic(
         "$randomInt [MIN MAX]",
         "A random integer from MIN (default 0) up to, but not including, MAX (default 1000).",
-        r"\$randomInt(?:\s+(?P<least>-?\d{1,18})\s+(?P<most>-?\d{1,18}))?",
         _integer,
+        r"(?:\s+(?P<least>-?\d{1,18})\s+(?P<most>-?\d{1,18}))?",
     ),
     Dynamic(
         "$random.integer(MIN, MAX)",
         "A random integer from MIN (default 0) up to, but not including, MAX (default 1000).",
-        rf"\$random\.integer{_SPAN}",
         _integer,
+        _SPAN,
     ),
     Dynamic(
         "$random.float(MIN, MAX)",
         "A random number from MIN (default 0) to MAX (default 1000).",
-        rf"\$random\.float{_SPAN}",
         _float,
+        _SPAN,
     ),
     Dynamic(
         "$random.alphabetic(LENGTH)",
         "LENGTH random letters (10 by default).",
-        rf"\$random\.alphabetic{_LENGTH}",
         _text(_LETTERS),
+        _LENGTH,
     ),
     Dynamic(
         "$random.alphanumeric(LENGTH)",
         "LENGTH random letters, digits and underscores (10 by default).",
-        rf"\$random\.alphanumeric{_LENGTH}",
         _text(_LETTERS + _DIGITS + "_"),
+        _LENGTH,
     ),
     Dynamic(
-        "$random.numeric(LENGTH)",
-        "LENGTH random digits (10 by default).",
-        rf"\$random\.numeric{_LENGTH}",
-        _text(_DIGITS),
+        "$random.numeric(LENGTH)", "LENGTH random digits (10 by default).", _text(_DIGITS), _LENGTH
     ),
     Dynamic(
         "$random.hexadecimal(LENGTH)",
         "LENGTH random hexadecimal digits (10 by default).",
-        rf"\$random\.hexadecimal{_LENGTH}",
         _text(_DIGITS + "ABCDEF"),
+        _LENGTH,
     ),
+    Dynamic("$random.email", "A random email address at example.com.", _email, r"(?:\(\))?"),
     Dynamic(
-        "$random.email",
-        "A random email address at example.com.",
-        r"\$random\.email(?:\(\))?",
-        _email,
-    ),
-    Dynamic(
-        "$mongoId",
-        "A MongoDB ObjectId: a timestamp and random hexadecimal digits.",
-        r"\$mongoId",
-        _mongo_id,
+        "$mongoId", "A MongoDB ObjectId: a timestamp and random hexadecimal digits.", _mongo_id
     ),
     Dynamic(
         "$processEnv NAME",
         "The environment variable NAME. With %NAME, the environment variable whose name is the "
         "value of NAME in the selected environments.",
-        r"\$processEnv\s+(?P<name>%?\S+)",
         _environ,
+        r"\s+(?P<name>%?\S+)",
         secret=True,
     ),
-    Dynamic(
-        "$env.NAME",
-        "The environment variable NAME.",
-        r"\$env\.(?P<name>\w+)",
-        _environ,
-        secret=True,
-    ),
+    Dynamic("$env.NAME", "The environment variable NAME.", _environ, r"(?P<name>\w+)", secret=True),
     Dynamic(
         "$dotenv NAME",
         "The variable NAME in the nearest .env file: in the document's folder or, if it has none, "
         "in a parent folder in the project. With --env dev, .env.dev in this folder takes "
         "precedence. With %NAME, the variable whose name is the value of NAME in the selected "
         "environments.",
-        r"\$dotenv\s+(?P<name>%?\S+)",
         _dotenv,
+        r"\s+(?P<name>%?\S+)",
         secret=True,
     ),
     Dynamic(
         "$secret NAME",
         "A secret that is stored outside the document and listed in secrets.toml.",
-        r"\$secret\s+(?P<name>\S+)",
         lambda match, around: around.user_secret(match["name"]),
+        r"\s+(?P<name>\S+)",
         secret=True,
     ),
-    Dynamic(
-        "$projectRoot",
-        "The project's folder.",
-        r"\$projectRoot",
-        lambda _, around: around.project,
-    ),
+    Dynamic("$projectRoot", "The project's folder.", lambda _, around: around.project),
 )
 """All dynamic values. `$input` and `$password` are prompts, so they are not listed here."""

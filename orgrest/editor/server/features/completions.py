@@ -29,34 +29,22 @@ if TYPE_CHECKING:
     from orgrest.editor.server.server import Server
 
 TRIGGERS = ':{/? &=<+("@$.'
+_KINDS: Mapping[str, tuple[Kind, ...]] = {
+    "Method": ("method",),
+    "Value": ("url", "value", "argument value"),
+    "Field": ("query", "parameter", "field", "path"),
+    "EnumMember": ("query value", "field value", "expected"),
+    "Constant": ("version", "environment", "language"),
+    "Property": ("header", "property", "argument", "subject"),
+    "Variable": ("variable",),
+    "Function": ("function", "script"),
+    "File": ("file",),
+    "Keyword": ("hook", "directive"),
+    "Reference": ("reference", "request"),
+    "Operator": ("operator",),
+}
 _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
-    "method": types.CompletionItemKind.Method,
-    "url": types.CompletionItemKind.Value,
-    "query": types.CompletionItemKind.Field,
-    "query value": types.CompletionItemKind.EnumMember,
-    "version": types.CompletionItemKind.Constant,
-    "header": types.CompletionItemKind.Property,
-    "value": types.CompletionItemKind.Value,
-    "parameter": types.CompletionItemKind.Field,
-    "variable": types.CompletionItemKind.Variable,
-    "function": types.CompletionItemKind.Function,
-    "environment": types.CompletionItemKind.Constant,
-    "file": types.CompletionItemKind.File,
-    "field": types.CompletionItemKind.Field,
-    "field value": types.CompletionItemKind.EnumMember,
-    "hook": types.CompletionItemKind.Keyword,
-    "language": types.CompletionItemKind.Constant,
-    "property": types.CompletionItemKind.Property,
-    "argument": types.CompletionItemKind.Property,
-    "argument value": types.CompletionItemKind.Value,
-    "reference": types.CompletionItemKind.Reference,
-    "directive": types.CompletionItemKind.Keyword,
-    "request": types.CompletionItemKind.Reference,
-    "script": types.CompletionItemKind.Function,
-    "subject": types.CompletionItemKind.Property,
-    "operator": types.CompletionItemKind.Operator,
-    "path": types.CompletionItemKind.Field,
-    "expected": types.CompletionItemKind.EnumMember,
+    kind: types.CompletionItemKind[name] for name, kinds in _KINDS.items() for kind in kinds
 }
 
 
