@@ -56,6 +56,7 @@ _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skip
 _GRACE = 1.5
 """The number of seconds after `--max-time` at which requests in progress are abandoned, so that
 reports can still be written."""
+_ATTEMPT, _PAUSE = 5.0, 0.2  # seconds: of an attempt of --wait-for, and between two of them
 _MOST_LEFT = 20  # the maximum number of operations listed as not exercised
 
 
@@ -119,16 +120,42 @@ def _test(options: SimpleNamespace) -> int:
 
 def _wait(options: SimpleNamespace, client: Client, control: Control) -> None:
     from orgrest.model import OrgrestError
-    from orgrest.run.suite.waiting import wait_for
 
     with client:
         try:
             for url in options.wait_for:
-                wait_for(url, client, options.wait_timeout, control.budget.deadline)
+                _wait_for(url, client, options.wait_timeout, control.budget.deadline)
         except OrgrestError as error:
             control.stop(str(error))
         except KeyboardInterrupt:
             control.interrupt()
+
+
+def _wait_for(url: str, client: Client, seconds: float, deadline: float | None) -> None:
+    """Wait until a URL responds with a status below 500.
+
+    Raises OrgrestError after `seconds`, or at the `deadline` of the run (`time.monotonic`).
+    """
+    from orgrest.http.transport.limits import TIME_OVER
+    from orgrest.model import OrgrestError, Request, TransportError
+
+    end, limit = time.monotonic() + seconds, f"within {seconds:g} s (--wait-timeout)"
+    if deadline is not None and deadline < end:
+        end, limit = deadline, f"before {TIME_OVER}"
+    request = Request("GET", url if "://" in url else f"http://{url}")
+    while True:
+        left = end - time.monotonic()
+        try:
+            timeout = max(0.05, min(left, _ATTEMPT))
+            response = client.send(request, follow=False, timeout=timeout)
+            if response.status < 500:
+                return
+            why = f"status {response.status}"
+        except TransportError as error:
+            why = error.reason
+        if time.monotonic() + _PAUSE >= end:
+            raise OrgrestError(f"{request.url} was not ready {limit}: {why}")
+        time.sleep(_PAUSE)
 
 
 def _plan(options: SimpleNamespace) -> list[Unit]:

@@ -24,8 +24,6 @@ class Rule:
     - `refused`, if not empty, is the reason why requests with the directive are not sent.
     - If `informs` is set, only other tools use the directive, for example to display the response.
     - If `names` is set, the value is the name of a request and must be given.
-    - If `acts` is set, a module in `orgrest/run/directives` implements the directive. It has the
-      directive's name and runs before the request is sent.
     - If `in_files` is set, the directive has no effect in Org documents, which have header
       arguments and calls instead.
     """
@@ -36,7 +34,6 @@ class Rule:
     refused: str = ""
     informs: bool = False
     names: bool = False
-    acts: bool = False
     in_files: bool = False
 
     @property
@@ -61,7 +58,7 @@ _TABLE: Final = (
     Rule("description", "TEXT", "Describes the request.", informs=True),
     Rule("tag", "TAG, ...", "Tags the request, for `--tag`."),
     Rule("prompt", "NAME [DESCRIPTION]", "Asks for the value of a variable before sending."),
-    Rule("note", "[QUESTION]", "Asks for confirmation before the request is sent.", acts=True),
+    Rule("note", "[QUESTION]", "Asks for confirmation before the request is sent."),
     Rule(
         "disabled",
         "[EXPRESSION]",
@@ -133,7 +130,7 @@ _TABLE: Final = (
         "The time limit for connecting. A number without a unit is in seconds, as in "
         "JetBrains' HTTP Client.",
     ),
-    Rule("sleep", "MILLISECONDS", "Waits before the request is sent.", acts=True),
+    Rule("sleep", "MILLISECONDS", "Waits before the request is sent."),
     Rule("inject-variables", "", "Also replaces variables in a body that is read from a file."),
     Rule("no-log", "", "Does not log the request.", informs=True),
     Rule("no-auto-encoding", "", "Sends the URL as written.", informs=True),
@@ -178,7 +175,6 @@ _TABLE: Final = (
         "requests are at least MS milliseconds apart. All requests with this directive, in all "
         "documents of a run and including retries, are counted together; to count some of them "
         "separately, write `slot NAME` before the other options.",
-        acts=True,
     ),
     Rule(
         "keep-streaming",

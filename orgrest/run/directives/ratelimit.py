@@ -19,7 +19,7 @@ from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
-    from orgrest.run.job import Job, Work
+    from orgrest.run.job import Work
 
 _LIMIT = compiled(
     r"\s*(?:slot:?\s+(?P<slot>\S+)\s*)?(?:minIdleTime:?\s+(?P<idle>\d{1,9})\s*)?"
@@ -58,11 +58,6 @@ class Limit:
             )
         idle, most, expire = (int(match[name] or 0) for name in ("idle", "most", "expire"))
         return cls(match["slot"] or "", idle / 1000, most, expire / 1000)
-
-
-def act(text: str, _job: Job) -> None:
-    """Raise EvaluationError if the value is invalid. `hold` is called before each attempt."""
-    Limit.read(text)
 
 
 def hold(text: str, work: Work) -> None:

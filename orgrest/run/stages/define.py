@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from orgrest.http.values import Values
@@ -11,27 +12,7 @@ if TYPE_CHECKING:
     from orgrest.run.job import Job
 
 
-def before_scripts(job: Job) -> None:
-    """Compute the definitions above the request and above its scripts."""
-    _pass(job, "before", below_scripts=False)
-
-
-def before_request(job: Job) -> None:
-    """Compute the other definitions above the request, which may use what the scripts exported."""
-    _pass(job, "before", below_scripts=True)
-
-
-def after_response(job: Job) -> None:
-    """Compute the definitions below the request, but above its scripts."""
-    _pass(job, "after", below_scripts=False)
-
-
-def after_scripts(job: Job) -> None:
-    """Compute the other definitions below the request."""
-    _pass(job, "after", below_scripts=True)
-
-
-def _pass(job: Job, when: str, *, below_scripts: bool) -> None:
+def _pass(job: Job, *, when: str, below_scripts: bool) -> None:
     parsed, loop = job.parsed, job.parsed.directive("loop")
     if parsed.region is None:
         return
@@ -47,3 +28,13 @@ def _pass(job: Job, when: str, *, below_scripts: bool) -> None:
             # as in httpyac, definitions above the directive are not part of the loop
             first = not (job.task.id.turn and loop and start < loop.span.start)
             pass_by(definition, Values(parsed, job.context), again=first)
+
+
+before_scripts = partial(_pass, when="before", below_scripts=False)
+"""Compute the definitions above the request and above its scripts."""
+before_request = partial(_pass, when="before", below_scripts=True)
+"""Compute the other definitions above the request, which may use what the scripts exported."""
+after_response = partial(_pass, when="after", below_scripts=False)
+"""Compute the definitions below the request, but above its scripts."""
+after_scripts = partial(_pass, when="after", below_scripts=True)
+"""Compute the other definitions below the request."""
