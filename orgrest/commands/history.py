@@ -223,10 +223,7 @@ def diff(
 def _runs(everywhere: bool) -> Iterator[KeptRun]:
     from orgrest.run.history import runs
 
-    here = Path.cwd()
-    for run in runs():
-        if everywhere or any(Path(document).is_relative_to(here) for document in run.documents):
-            yield run
+    return runs(() if everywhere else (Path.cwd(),))
 
 
 def _matches(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:

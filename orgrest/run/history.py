@@ -27,7 +27,7 @@ from orgrest.model import OrgrestError, explained
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from orgrest.run.outcomes import Outcome
     from orgrest.run.record import Record
@@ -217,12 +217,18 @@ class KeptRun:
         """The paths of the documents in this run, each once."""
         return tuple(dict.fromkeys(record["document"] for record in self.records))
 
+    def is_below(self, folders: Collection[Path]) -> bool:
+        """Return whether one of the documents is in or below one of `folders`."""
+        paths = [Path(self.directory, document) for document in self.documents]
+        return any(path.is_relative_to(folder) for path in paths for folder in folders)
 
-def runs() -> Iterator[KeptRun]:
+
+def runs(folders: Collection[Path] = ()) -> Iterator[KeptRun]:
     """Yield the runs in the history, the latest first.
 
-    Damaged and incomplete lines are skipped, and so are runs that are removed in the meantime.
-    Raises OrgrestError if the history is turned off or cannot be read.
+    If `folders` are given, only runs of documents in or below them are yielded. Damaged and
+    incomplete lines are skipped, and so are runs that are removed in the meantime. Raises
+    OrgrestError if the history is turned off or cannot be read.
     """
     place = folder()
     if place is None:
@@ -243,7 +249,7 @@ def runs() -> Iterator[KeptRun]:
             reason = f"could not read the run: {error.strerror}"
             raise OrgrestError(reason, file=str(place / name)) from None
         run = _read(name, data)
-        if run is not None:
+        if run is not None and (not folders or run.is_below(folders)):
             yield run
 
 

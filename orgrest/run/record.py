@@ -11,14 +11,14 @@ import codecs
 import contextlib
 import hashlib
 import json
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from orgrest import classes
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, Request, Response, to_bytes
 from orgrest.rendering import content
 from orgrest.rendering.masking import (
     displayed,
@@ -32,7 +32,7 @@ from orgrest.rendering.masking import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.model import Headers, Request, Response, Verdict
+    from orgrest.model import Headers, Verdict
     from orgrest.run.outcomes import Exchange, Outcome
     from orgrest.run.plan import Step
 
@@ -332,6 +332,29 @@ def _of_body(
     if cut and secrets:
         shown_text = mask_cut(shown_text, secrets)
     return {**described, "text": shown_text}
+
+
+def replayed(exchange: Record) -> tuple[Request, Response]:
+    """Return the request and the response of an exchange, with what is needed to render them.
+
+    The body of the response may be cut. Its text is encoded as UTF-8.
+    """
+    response, body = exchange["response"], exchange["response"]["body"]
+    kind, data = body["type"].partition(";")[0], b64decode(body.get("base64", ""))
+    if "text" in body:
+        kind, data = f"{kind}; charset=utf-8", to_bytes(body["text"])
+    return (
+        Request(exchange["request"]["method"], exchange["request"]["url"]),
+        Response(
+            response["status"],
+            response["reason"],
+            response["version"],
+            (("Content-Type", kind),),
+            data,
+            0.0,
+            response["url"],
+        ),
+    )
 
 
 def _request_body(request: Request, shown: Request, secrets: frozenset[str]) -> Record | None:

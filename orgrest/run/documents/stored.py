@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from orgrest.model import OrgrestError, Request, Response, to_bytes
+from orgrest.model import OrgrestError
 from orgrest.org import arguments as header
 from orgrest.org import placing
 from orgrest.org.blocks import VERB
@@ -19,11 +19,11 @@ from orgrest.rendering import layout
 from orgrest.rendering.results import options_of, render
 from orgrest.run.comparison import ShownResponse, Volatile, content, without_parts
 from orgrest.run.documents.verb import selected_part
+from orgrest.run.record import replayed
 
 if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
     from orgrest.org.document import OrgDocument
-    from orgrest.rendering.results import Rendered
     from orgrest.run.record import Record
 
 _MARK = r"[ \t]*(?:[:,|-] ?)?[=~]?(?://|<!--|/\*|#|;;)?[ \t]*"
@@ -52,7 +52,7 @@ def stored_and_new(
         raise OrgrestError(f"the document has no result for a block named {name}")
     arguments = header.arguments_of(document, header.Inherited(document), block)
     _check(arguments, record)
-    rendered = _rendered(arguments, record["exchanges"][-1])
+    rendered = render(*replayed(record["exchanges"][-1]), **options_of(arguments, None))
     is_verb = block.language == VERB
     value = rendered.as_verb(selected_part(arguments)) if is_verb else rendered.value
     shown = layout.show(arguments, [value], [rendered.block()], block.language)
@@ -89,24 +89,6 @@ def _check(arguments: Arguments, record: Record) -> None:
         raise OrgrestError("cannot compare: the result was computed from the response (:post)")
     if arguments.get("headers").lower() == "only" or "get-headers" in arguments.get("op"):
         raise OrgrestError("cannot compare: the result does not contain the body")
-
-
-def _rendered(arguments: Arguments, exchange: Record) -> Rendered:
-    request, response = exchange["request"], exchange["response"]
-    kind = response["body"]["type"].partition(";")[0]
-    return render(
-        Request(request["method"], request["url"]),
-        Response(
-            response["status"],
-            response["reason"],
-            response["version"],
-            (("Content-Type", f"{kind}; charset=utf-8"),) if kind else (),
-            to_bytes(response["body"]["text"]),
-            0.0,
-            response["url"],
-        ),
-        **options_of(arguments, None),
-    )
 
 
 def _split(text: str, *, is_verb: bool) -> ShownResponse:

@@ -62,43 +62,29 @@ def _paths(uris_given: Any) -> list[Path]:
 
 
 def _forget(folders: list[Path]) -> None:
-    from orgrest.run.history import forget
+    from orgrest.run.history import forget, runs
 
-    forget(_runs_below(folders))
-
-
-def _runs_below(folders: list[Path]) -> Iterator[KeptRun]:
-    """Yield the runs of documents in or below `folders`, latest first.
-
-    If `folders` is empty, yield all runs.
-    """
-    from orgrest.run.history import runs
-
-    for run in runs():
-        documents = [Path(run.directory, document) for document in run.documents]
-        if not folders or any(
-            document.is_relative_to(x) for document in documents for x in folders
-        ):
-            yield run
+    forget(runs(folders))
 
 
 def _runs(folders: list[Path]) -> list[dict[str, Any]]:
-    """Return the latest runs from `_runs_below` as JSON."""
+    """Return the latest runs of documents in or below `folders` as JSON."""
+    from orgrest.run.history import runs
     from orgrest.run.suite.summary import last_own
 
-    runs: list[dict[str, Any]] = []
+    listed: list[dict[str, Any]] = []
     count = 0
-    for run in _runs_below(folders):
+    for run in runs(folders):
         requests = [
             _summary(run, number, last)
             for number, record in enumerate(run.records)
             if (last := last_own(record)) is not None
         ]
-        runs.append({"run": run.id, "started": run.started, "cut": run.cut, "requests": requests})
+        listed.append({"run": run.id, "started": run.started, "cut": run.cut, "requests": requests})
         count += len(requests)
-        if len(runs) == _MOST_RUNS or count > _MOST_REQUESTS:
+        if len(listed) == _MOST_RUNS or count > _MOST_REQUESTS:
             break
-    return runs
+    return listed
 
 
 def _summary(run: KeptRun, number: int, last: Record) -> dict[str, Any]:
@@ -130,8 +116,7 @@ def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
     record = run.records[number]
     for exchange in record["exchanges"]:
         if exchange["response"] is not None:
-            shown = dict(_shown(server, exchange["request"], exchange["response"]))
-            exchange["response"]["body"] |= shown
+            exchange["response"]["body"] |= dict(_shown(server, exchange))
     uri = _file(run, record).as_uri()
     return {
         "token": None,
@@ -141,28 +126,17 @@ def _answer(server: Server, which: str, number: int) -> dict[str, Any]:
     }
 
 
-def _shown(server: Server, request: Record, kept: Record) -> Iterator[tuple[str, Any]]:
+def _shown(server: Server, kept: Record) -> Iterator[tuple[str, Any]]:
     """Yield the fields that an editor needs to show a body from the history."""
-    from base64 import b64decode
-
     from orgrest.editor.server.notifications import shown
-    from orgrest.model import Request, Response
     from orgrest.rendering.results import render
     from orgrest.run.outcomes import Exchange
+    from orgrest.run.record import replayed
 
-    body = kept["body"]
-    kind = body["type"].partition(";")[0]
-    if "text" in body:
-        kind, data = f"{kind}; charset=utf-8", body["text"].encode()
-    else:
-        data = b64decode(body["base64"])
-    sent = Request(request["method"], request["url"])
-    response = Response(
-        kept["status"], kept["reason"], kept["version"], (("Content-Type", kind),), data, 0, ""
-    )
-    exchange = Exchange(sent, response, partial(render, sent, response))
+    request, response = replayed(kept)
+    exchange = Exchange(request, response, partial(render, request, response))
     yield from shown(exchange, response, frozenset(), server.bodies)
-    if body["cut"]:
+    if kept["response"]["body"]["cut"]:
         yield "problem", "[truncated: the history keeps only the beginning of this body]"
 
 
