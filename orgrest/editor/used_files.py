@@ -157,7 +157,7 @@ class Described:
         """Yield the readable OpenAPI descriptions near a document."""
         if not self.found_beside:
             return
-        from orgrest.description.beside import beside
+        from orgrest.description.files import beside
 
         for path in beside(context.directory):
             description = self.read(
@@ -177,6 +177,6 @@ def _read(path: Path, name: str, context: Context, largest: int) -> Description 
     from orgrest.description.files import read as read_description
 
     try:
-        return read_description(path, name, context.locate, largest)
+        return read_description(path, name, context.locate, largest=largest)
     except OrgrestError as error:
         return error

@@ -98,7 +98,7 @@ class Descriptions:
         verdict = Verdict(
             "openapi", False, subject="openapi", file=parsed.source.file, line=place.line
         )
-        from orgrest.description.beside import AUTO, NONE
+        from orgrest.description.files import AUTO, NONE
         from orgrest.description.model import named_above
 
         above = named_above(parsed.source.text, parsed.span.end)
@@ -126,7 +126,7 @@ class Descriptions:
         A description applies if it lists the request's host. A description with the request's
         operation also applies if it lists no hosts, or if the request is sent to this machine.
         """
-        from orgrest.description.beside import beside
+        from orgrest.description.files import beside
 
         request, notes, any_beside = exchange[0], [], False
         for path in beside(context.directory):

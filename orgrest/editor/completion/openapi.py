@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
-from orgrest.description.beside import AUTO, NONE
+from orgrest.description.files import AUTO, NONE
 from orgrest.description.shapes import composed, items, kinds, values
 from orgrest.editor.completion.model import Context, Offer
 from orgrest.http.syntax import TCHARS

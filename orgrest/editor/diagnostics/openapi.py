@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.description.beside import AUTO, NONE
 from orgrest.description.checks import of_request
+from orgrest.description.files import AUTO, NONE
 from orgrest.description.model import Description, named_above
 from orgrest.editor.diagnostics.model import Diagnostic
 from orgrest.http import syntax, values

@@ -299,7 +299,7 @@ def _may_find_description(analysis: Analysis) -> bool:
     """Return whether a file near the document may be a usable OpenAPI description."""
     if not analysis.described.found_beside:
         return False
-    from orgrest.description.beside import beside
+    from orgrest.description.files import beside
 
     return next(beside(analysis.new_context().directory), None) is not None
 
