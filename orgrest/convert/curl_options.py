@@ -396,10 +396,6 @@ def _cookie(command: Command, _: str, value: str) -> None:
     (command.cookies if "=" in value else command.read).append(value)
 
 
-def _cookie_jar(command: Command, _: str, value: str) -> None:
-    command.written.append(command.expanded(value))
-
-
 def _named_header(name: str, command: Command, _: str, value: str) -> None:
     command.named[name] = value
 
@@ -485,22 +481,10 @@ def _data(command: Command, word: str, value: str) -> None:
         _add(command, value)
 
 
-def _upload(command: Command, _: str, value: str) -> None:
-    command.uploads.append(value)
-
-
 def _json(command: Command, word: str, value: str) -> None:
     value = _opened(command, value, ("@",))
     _data(command, word, value) if value.startswith("@") else _add(command, value, between="")
     command.json = True
-
-
-def _raw_data(command: Command, _: str, value: str) -> None:
-    _add(command, value)
-
-
-def _encoded_data(command: Command, word: str, value: str) -> None:
-    _add(command, _urlencoded(command, word, value))
 
 
 def _add(command: Command, datum: str, between: str = "&") -> None:
@@ -556,15 +540,17 @@ _VALUES: dict[str, _Effect] = _each({
     "-u --user": partial(_given, "user"),
     "-H --header": _header,
     "-b --cookie": _cookie,
-    "-c --cookie-jar": _cookie_jar,
+    "-c --cookie-jar":
+        lambda command, _, value: command.written.append(command.expanded(value)),
     "-A --user-agent": partial(_named_header, "User-Agent"),
     "-e --referer": _referer,
     "--aws-sigv4": _aws,
     "-F --form --form-string": _form,
     "-d --data --data-ascii --data-binary": _data,
-    "-T --upload-file": _upload,
-    "--data-raw": _raw_data,
-    "--data-urlencode": _encoded_data,
+    "-T --upload-file": lambda command, _, value: command.uploads.append(value),
+    "--data-raw": lambda command, _, value: _add(command, value),
+    "--data-urlencode":
+        lambda command, word, value: _add(command, _urlencoded(command, word, value)),
     "--json": _json,
     "--url-query": _url_query,
     "-o --output -w --write-out -D --dump-header": _ignore,

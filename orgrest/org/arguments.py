@@ -46,11 +46,7 @@ class Arguments:
 
         Raises ArgumentError if the value is Emacs Lisp.
         """
-        value = self.values.get(name)
-        if isinstance(value, Lisp):
-            raise ArgumentError(
-                f"header argument :{name} contains Emacs Lisp, which is not run: {value.text}"
-            )
+        value = _text(name, self.values.get(name))
         return default if value is None else value
 
     @property
@@ -74,6 +70,14 @@ class Arguments:
         return self.flag("noweb") and self.get("noweb") != "tangle"
 
 
+def _text(name: str, value: str | Lisp | None) -> str | None:
+    if isinstance(value, Lisp):
+        raise ArgumentError(
+            f"header argument :{name} contains Emacs Lisp, which is not run: {value.text}"
+        )
+    return value
+
+
 @lru_cache(maxsize=256)
 def merge(sources: tuple[Pairs, ...]) -> Arguments:
     """Merge `sources`, from weakest to strongest, and return the resulting header arguments.
@@ -91,12 +95,7 @@ def merge(sources: tuple[Pairs, ...]) -> Arguments:
                 variables.pop(variable, None)  # the last assignment also determines the order
                 variables[variable] = text
             elif name == ":results":
-                if isinstance(value, Lisp):
-                    raise ArgumentError(
-                        "header argument :results contains Emacs Lisp, which is not run: "
-                        f"{value.text}"
-                    )
-                for word in (value or "").split():
+                for word in (_text("results", value) or "").split():
                     others = next((group for group in GROUPS if word in group), (word,))
                     results = [*(result for result in results if result not in others), word]
             elif name.startswith(":"):

@@ -82,10 +82,8 @@ class Tags:
             try:
                 content = self._tag(match[1])
             except OrgrestError as error:
-                reason = error.reason if isinstance(error, OrgrestError) else str(error)
-                code = getattr(error, "code", "") or "lisp"
                 at = template.offset(match.start())
-                raise ExpansionError.at(source, at, reason, code) from error
+                raise ExpansionError.at(source, at, error.reason, error.code or "lisp") from error
             self._size += len(content)
             if self._size > MAX_SIZE:
                 reason = f"the values of the tags exceed {MAX_SIZE // 2**20} MiB in total"
