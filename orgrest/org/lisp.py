@@ -101,24 +101,38 @@ def understand(lisp: str, variables: Mapping[str, str]) -> str:
     other code is not run and raises ArgumentError.
     """
     refusal = ArgumentError(f"Emacs Lisp is not run: {' '.join(lisp.split())}")
-
-    def joined(form: Form) -> str:
-        if isinstance(form, str):
-            return form
-        if isinstance(form, list):
-            if form and isinstance(form[0], Symbol) and form[0].text in _FUNCTIONS:
-                return "".join(map(joined, form[1:]))
-        elif form.text in variables:
-            return variables[form.text]
+    strings: list[str] = []
+    depth = 0
+    done = False
+    at, end = 0, len(lisp.rstrip())
+    while at < end:
+        match = _TOKEN.match(lisp, at)
+        if match is None or done:
+            raise refusal
+        at = match.end()
+        opened, closed, text, word = match.groups()
+        if opened:
+            function = _TOKEN.match(lisp, at)
+            if function is None or function[4] not in _FUNCTIONS:
+                raise refusal
+            at = function.end()
+            depth += 1
+        elif closed:
+            depth -= 1
+        elif text:
+            strings.append(unquote(text))
+        elif word in variables:
+            strings.append(variables[word])
+        elif re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", word) and not depth:
+            strings.append(word)
+        else:
+            raise refusal
+        if depth < 0:
+            raise refusal
+        done = depth == 0
+    if not done:
         raise refusal
-
-    try:
-        [form] = forms(lisp)
-    except (ValueError, ArgumentError):
-        raise refusal from None
-    if isinstance(form, Number) and re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", form.text):
-        return variables.get(form.text, form.text)
-    return joined(form)
+    return "".join(strings)
 
 
 def write_string(text: str) -> str:

@@ -340,9 +340,11 @@ def replayed(exchange: Record) -> tuple[Request, Response]:
     The body of the response may be cut. Its text is encoded as UTF-8.
     """
     response, body = exchange["response"], exchange["response"]["body"]
-    kind, data = body["type"].partition(";")[0], b64decode(body.get("base64", ""))
+    kind = body["type"].partition(";")[0]
     if "text" in body:
         kind, data = f"{kind}; charset=utf-8", to_bytes(body["text"])
+    else:
+        data = b64decode(body["base64"])
     return (
         Request(exchange["request"]["method"], exchange["request"]["url"]),
         Response(

@@ -52,7 +52,7 @@ SENT: Final[tuple[tuple[str, str], ...]] = (
     ("judged", ".stages.judge.judge"),
     ("", ".stages.render.render"),
 )
-PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.send.preview"),)
+PREVIEWED: Final[tuple[tuple[str, str], ...]] = (("", ".stages.expand.preview"),)
 """The stages that replace `SENT` in a dry run."""
 
 

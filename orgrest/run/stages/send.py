@@ -1,7 +1,6 @@
 """Sends a request, with retries, new tokens and `?? eventually` assertions.
 
-`check` is an earlier stage, which rejects directives that the user did not allow. In a dry run,
-`preview` replaces `send`.
+`check` is an earlier stage, which rejects directives that the user did not allow.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from orgrest import classes
 from orgrest.http.transport.limits import MAX_TIMEOUT, BrokenOffError
 from orgrest.model import REDIRECTS, TransportError, short
 from orgrest.regular import compiled
@@ -58,33 +56,6 @@ def send(job: Job) -> Needing[None]:
     waited = tuple(assertion for assertion in job.parsed.assertions if assertion.within is not None)
     yield from _settled(job, waited) if waited else _retried(job)
     job.work.results.answered(job.task.id, *job.sent)
-
-
-def preview(job: Job) -> None:
-    """Record the request without a response. Raises OrgrestError if it could not be sent."""
-    from orgrest.http.transport.wire import wire_headers
-
-    assert job.request is not None  # noqa: S101 - the order of the stages
-    assert job.values is not None  # noqa: S101 - the order of the stages
-    request = _with_cookies(job, job.request)
-    wire_headers(request)  # raises for headers that could not be sent
-    if job.parsed.directives or job.task.arguments.get("timeout"):
-        options(job.task, job.parsed, job.work.settings)  # raises for invalid values
-    job.exchanges.append(Exchange(request, variables=tuple(job.values.origins())))
-    for capture in job.parsed.captures if job.context.placeholders else ():
-        job.context.capture(job.parsed, capture.name, f"<{capture.name}>")
-
-
-def _with_cookies(job: Job, request: Request) -> Request:
-    from orgrest.http.transport.wire import parse_url
-
-    cookies = job.work.cookies
-    cookie = None if cookies is None else cookies.header(parse_url(request.url))
-    if cookie is None or request.header("Cookie") is not None:
-        return request
-    if not keeps_cookies(job.task, job.parsed):
-        return request
-    return classes.evolve(request, headers=(("Cookie", cookie), *request.headers))
 
 
 def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[None]:
