@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from orgrest.editor.completion import assertions, described_answers, openapi, request_files
+from orgrest.editor.completion import assertions, openapi, request_files
 from orgrest.editor.completion.cursor import Cursor
 from orgrest.editor.completion.model import Context, Kind, Offer
 from orgrest.editor.completion.variables import offers as variable_offers
@@ -196,6 +196,6 @@ OFFERS: Mapping[Kind, Callable[[Cursor, Context], Iterable[Offer]]] = {
     "script": request_files.names_of_scripts,
     "subject": assertions.subjects,
     "operator": assertions.operators,
-    "path": described_answers.paths,
-    "expected": described_answers.expected,
+    "path": openapi.paths,
+    "expected": openapi.expected,
 }

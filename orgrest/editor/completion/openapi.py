@@ -1,4 +1,7 @@
-"""Completion from an OpenAPI description: paths, parameters, headers, and the fields of bodies."""
+"""Completion from an OpenAPI description: paths, parameters, headers, and the fields of bodies.
+
+In assertions, it completes paths into a response, and the expected values.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,9 @@ _TOKEN = re.compile(
     r'\s+|(?P<string>"(?:[^"\\\n]|\\.)*")|(?P<open>"(?:[^"\\\n]|\\.)*)|(?P<mark>[{}\[\],:])'
     r"|(?P<word>[^\s{}\[\],:\"]+)"
 )
+_STEP = re.compile(r"\.?([A-Za-z_]\w*)|\[(?:\d+|\*)\]|\[['\"]([^'\"\]]+)['\"]\]")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_IN_BODY = ("body", "jsonpath")
 _UNKNOWN = "http://unknown.invalid"
 _METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "QUERY"})
 
@@ -186,9 +192,8 @@ def header_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
 
 def _plain_values(parameter: Parameter) -> Iterator[Offer]:
     listed = "array" in kinds(parameter.schema)
-    for value in values_of(items(parameter.schema) if listed else parameter.schema):
-        text = value if isinstance(value, str) else json.dumps(value)
-        yield Offer(text, _told(parameter), rank=0)
+    schema = items(parameter.schema) if listed else parameter.schema
+    yield from _listed([schema], _told(parameter))
 
 
 def _told(parameter: Parameter) -> str:
@@ -346,3 +351,89 @@ def within(schemas: list[Node], steps: tuple[str | None, ...]) -> list[Node]:
                 inner.append(given)
         level = composed(inner)
     return level
+
+
+# --------------------------------------------------------------------------------- responses
+
+
+def _responses(cursor: Cursor) -> list[tuple[str, Node]]:
+    described = operation(cursor)
+    every = list(described.node.child("responses").children()) if described is not None else []
+    return sorted(every, key=lambda response: not response[0].startswith("2"))
+
+
+def paths(cursor: Cursor, here: Context) -> Iterator[Offer]:
+    """Yield the names of a response's headers, or the paths to the fields of its body."""
+    for status, response in _responses(cursor):
+        if here.subject == "header":
+            for name, header in response.child("headers").children():
+                if is_harmless(name, blanks=False):
+                    about = (
+                        header.first_line("description") or f"A header of the {status} response."
+                    )
+                    yield Offer(name, about, f"{name} ", 0)
+        elif here.subject in _IN_BODY:
+            yield from _fields(response, here.prefix)
+
+
+def _fields(response: Node, typed: str) -> Iterator[Offer]:
+    """Yield the fields that can follow an incomplete JSONPath."""
+    before, dot, _ = typed.rpartition(".")
+    steps = _steps(before) if dot else ()
+    if steps is None:
+        return
+    start = f"{before}." if dot else "$." if not typed or typed.startswith("$") else ""
+    for schema in within(json_of(response), steps):
+        level, into = [schema], start
+        if kinds(schema) == {"array"}:
+            level, into = composed([items(schema)]), f"{start.removesuffix('.')}[0]."
+        for field in level:
+            for name, inner in field.child("properties").children():
+                if _NAME.fullmatch(name) and inner.object.get("writeOnly") is not True:
+                    about = documentation(inner, inner.first_line("description"), required=False)
+                    yield Offer(f"{into}{name}", about, rank=0)
+
+
+def _steps(path: str) -> tuple[str | None, ...] | None:
+    """Return the field names in a JSONPath, with None for each list item.
+
+    Return None if the path has other steps.
+    """
+    rest = path.removeprefix("$")
+    steps: list[str | None] = []
+    while rest:
+        match = _STEP.match(rest)
+        if match is None:
+            return None
+        steps.append(match[1] or match[2])
+        rest = rest[match.end() :]
+    return tuple(steps)
+
+
+def expected(cursor: Cursor, here: Context) -> Iterator[Offer]:
+    """Yield the expected values for an assertion's subject.
+
+    These are statuses, media types, or values that a schema lists.
+    """
+    subject, _, path = here.subject.partition(" ")
+    for status, response in _responses(cursor):
+        if subject == "status":
+            if status.isdigit():
+                yield Offer(status, response.first_line("description"), rank=0)
+        elif subject == "header" and path.lower() == "content-type":
+            for kind, _node in response.child("content").children():
+                if is_harmless(kind):
+                    yield Offer(kind, f"A media type of the {status} response.", rank=0)
+        elif subject == "header":
+            names = {name.lower(): header for name, header in response.child("headers").children()}
+            if path.lower() in names:
+                yield from _listed([names[path.lower()].child("schema")], f"A value of {path}.")
+        elif subject in _IN_BODY and (steps := _steps(path)) is not None:
+            yield from _listed(within(json_of(response), steps), f"A value of {path}.")
+
+
+def _listed(schemas: list[Node], about: str) -> Iterator[Offer]:
+    for schema in schemas:
+        for value in values_of(schema):
+            text = value if isinstance(value, str) else json.dumps(value)
+            yield Offer(text, about, rank=0)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from pygls.uris import to_fs_path
 
-from orgrest.editor import outline
+from orgrest.editor import formatting, navigation, outline
 from orgrest.editor.positions import Text
 from orgrest.editor.server import fragments
 from orgrest.editor.server.commands import COMMANDS, command, environments
@@ -22,10 +24,12 @@ from orgrest.editor.server.documents import (
     OpenDocument,
     to_diagnostic,
     to_offset,
+    to_position,
     to_range,
     to_span,
+    to_text_edits,
 )
-from orgrest.editor.server.features import babel, completions, navigation, session, views
+from orgrest.editor.server.features import babel, completions, session, views
 from orgrest.editor.server.features.workspace_symbols import WorkspaceSymbols
 from orgrest.editor.server.fragments import Encoded, Tokens
 from orgrest.editor.server.server import Server
@@ -280,6 +284,70 @@ def _has_request(analysis: Analysis, offset: int) -> bool:
     return block is not None and block.language in ALL_LANGUAGES
 
 
+async def _links(server: Server, document: OpenDocument, _: types.DocumentLinkParams) -> Encoded:
+    analysis, text = await server.analysis(document)
+    return await asyncio.to_thread(fragments.links, analysis, text)
+
+
+async def _highlights(
+    server: Server, document: OpenDocument, params: types.DocumentHighlightParams
+) -> list[types.DocumentHighlight] | None:
+    occurrence, names, text = await server.name_at(document, params.position)
+    if occurrence is None:
+        return None
+    occurrences = await asyncio.to_thread(names.same, occurrence)
+    kinds = types.DocumentHighlightKind
+    return [
+        types.DocumentHighlight(
+            to_range(text, x.span), kinds.Read if x.role == "use" else kinds.Write
+        )
+        for x in occurrences
+    ]
+
+
+async def _selections(
+    server: Server, document: OpenDocument, params: types.SelectionRangeParams
+) -> list[types.SelectionRange]:
+    names, text = await server.names(document)
+    ranges: list[types.SelectionRange] = []
+    for position in params.positions:
+        offset = to_offset(text, position)
+        spans = await asyncio.to_thread(navigation.around, names.analysis, names, offset)
+        parent: types.SelectionRange | None = None
+        for span in reversed(spans):
+            parent = types.SelectionRange(to_range(text, span), parent)
+        if parent is not None:
+            ranges.append(parent)
+    return ranges
+
+
+async def _hints(
+    server: Server, document: OpenDocument, params: types.InlayHintParams
+) -> list[types.InlayHint]:
+    names, text = await server.names(document)
+    within = to_span(text, params.range)
+    hints = await asyncio.to_thread(navigation.hints, names.analysis, names, within)
+    return [
+        types.InlayHint(to_position(text, hint.offset), f"= {hint.text}", padding_left=True)
+        for hint in hints
+    ]
+
+
+async def _format(
+    server: Server, document: OpenDocument, _: types.DocumentFormattingParams
+) -> list[types.TextEdit]:
+    analysis, text = await server.analysis(document)
+    return to_text_edits(text, await asyncio.to_thread(formatting.edits, analysis))
+
+
+async def _format_range(
+    server: Server, document: OpenDocument, params: types.DocumentRangeFormattingParams
+) -> list[types.TextEdit]:
+    analysis, text = await server.analysis(document)
+    within = to_span(text, params.range)
+    return to_text_edits(text, await asyncio.to_thread(formatting.edits, analysis, within))
+
+
 _LEGEND = types.SemanticTokensLegend(token_types=list(outline.TOKEN_TYPES), token_modifiers=[])
 FEATURES: tuple[tuple[str, Any, Any], ...] = (
     (
@@ -319,8 +387,24 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
             ]
         ),
     ),
-    *navigation.ROWS,
+    (types.TEXT_DOCUMENT_DOCUMENT_LINK, _links, types.DocumentLinkOptions()),
+    (types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, _highlights, None),
+    (types.TEXT_DOCUMENT_SELECTION_RANGE, _selections, None),
+    (types.TEXT_DOCUMENT_INLAY_HINT, _hints, None),
+    (types.TEXT_DOCUMENT_FORMATTING, _format, None),
+    (types.TEXT_DOCUMENT_RANGE_FORMATTING, _format_range, None),
 )
+
+
+async def _workspace_symbols(
+    server: Server, known: WorkspaceSymbols, params: types.WorkspaceSymbolParams
+) -> list[types.WorkspaceSymbol]:
+    """Answer `workspace/symbol`. `known` is a cache of the symbols in files."""
+    roots = (to_fs_path(folder.uri) for folder in server.workspace.folders.values())
+    folders = [Path(root) for root in roots if root]
+    encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
+    opened = server.documents
+    return await asyncio.to_thread(known.find, params.query, folders, opened, encoding)
 
 
 async def watch_files(server: Server, _: types.InitializedParams) -> None:
@@ -349,7 +433,7 @@ def make_server() -> Server:
     )
     server.feature(types.INITIALIZED)(functools.partial(watch_files, server))
     server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)(lambda _: server.look_again())
-    symbols = functools.partial(navigation.workspace_symbols, server, WorkspaceSymbols())
+    symbols = functools.partial(_workspace_symbols, server, WorkspaceSymbols())
     server.feature(types.WORKSPACE_SYMBOL)(symbols)
     server.feature(types.CODE_LENS_RESOLVE)(functools.partial(_resolve_lens, server))
     server.feature("orgrest/babel")(functools.partial(babel.answer, server))
