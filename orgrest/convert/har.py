@@ -37,6 +37,8 @@ from orgrest.model import to_bytes
 from orgrest.run.record import CUT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from orgrest import model
     from orgrest.convert.shared.exports import Export
     from orgrest.convert.shared.source import Source
@@ -248,6 +250,26 @@ def to_request(request: model.Request) -> dict[str, Any]:
     return sent | {"comment": "; ".join(note.reason for note in notes)}
 
 
+def head_of(method: str, url: str, headers: Iterable[Sequence[str]], size: int) -> dict[str, Any]:
+    """Return a request as a JSON object for a HAR file, without cookies and body."""
+    query = url.partition("#")[0].partition("?")[2]
+    return {
+        "method": method,
+        "url": url,
+        "httpVersion": "HTTP/1.1",
+        "cookies": [],
+        "headers": named(headers),
+        "queryString": named(parse_qsl(query, keep_blank_values=True)),
+        "headersSize": -1,
+        "bodySize": size,
+    }
+
+
+def named(pairs: Iterable[Sequence[str]]) -> list[dict[str, str]]:
+    """Return pairs of names and values as a JSON list for a HAR file."""
+    return [{"name": name, "value": value} for name, value in pairs]
+
+
 def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
     request = call.request
     url = _plain(call, wire_url(request))
@@ -276,19 +298,7 @@ def _written(call: ExportedRequest, notes: list[Note]) -> dict[str, Any]:
         notes.append(Note(call.place, "the time limit"))
     if request.certificate is not None:
         notes.append(Note(call.place, "the client certificate"))
-    entry = {
-        "method": request.method,
-        "url": url,
-        "httpVersion": "HTTP/1.1",
-        "cookies": [],
-        "headers": [{"name": name, "value": value} for name, value in headers],
-        "queryString": [
-            {"name": name, "value": value}
-            for name, value in parse_qsl(urlsplit(url).query, keep_blank_values=True)
-        ],
-        "headersSize": -1,
-        "bodySize": len(request.body or b""),
-    }
+    entry = head_of(request.method, url, headers, len(request.body or b""))
     if request.body is not None:
         text = None if call.body() is None else _plain(call, call.body() or "")
         kind = request.header("Content-Type") or ""

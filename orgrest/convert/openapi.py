@@ -32,7 +32,7 @@ from orgrest.convert.shared.model import (
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.variables import Names
 from orgrest.description.model import METHODS
-from orgrest.description.nodes import Documents, Node, steps
+from orgrest.description.nodes import Documents, Node
 from orgrest.description.shapes import kinds
 from orgrest.structured import json_or
 
@@ -124,14 +124,7 @@ class _Reader:
             if note not in self._notes:
                 self._notes.append(note)
             return None
-        target: Any = self._whole.given
-        for step in steps(reference):
-            if isinstance(target, Mapping):
-                target = target.get(step, target.get(int(step)) if step.isdigit() else None)
-            elif isinstance(target, list) and step.isdigit() and int(step) < len(target):
-                target = target[int(step)]
-            else:
-                target = None
+        target = self._documents.at(reference[1:]).value
         if target is None:
             self._notes.append(Note(self._whole.place, f"{reference} does not exist"))
         return target

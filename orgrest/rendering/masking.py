@@ -27,7 +27,7 @@ import contextlib
 import re
 import threading
 from functools import lru_cache
-from typing import TYPE_CHECKING, AnyStr, Generic
+from typing import TYPE_CHECKING, AnyStr, Generic, TypeAlias
 
 from orgrest import classes
 from orgrest.model import Request, secrets_in, to_bytes
@@ -74,9 +74,9 @@ def mask(text: str, secrets: Collection[str]) -> str:
     spans: list[tuple[int, int]] = []
     inside: list[tuple[int, int]] = []
     for start, end, owners in _in_text.of(secrets).occurrences(text):
-        if not secrets.isdisjoint(owners.whole):
+        if _are_owners(secrets, owners, "whole"):
             spans.append((start, end))
-        if not secrets.isdisjoint(owners.inside_base64):
+        if _are_owners(secrets, owners, "inside_base64"):
             inside.append((start, end))
     return replaced(text, [*spans, *_base64_words(text, inside)], MASK) if spans or inside else text
 
@@ -87,7 +87,11 @@ def mask_bytes(data: bytes, secrets: Collection[str]) -> bytes:
         return data
     secrets = frozenset(secrets)
     occurrences = _in_bytes.of(secrets).occurrences(data)
-    spans = [(start, end) for start, end, owners in occurrences if owners.are_masked(secrets)]
+    spans = [
+        (start, end)
+        for start, end, owners in occurrences
+        if any(_are_owners(secrets, owners, kind) for kind in ("whole", "inside_base64"))
+    ]
     return replaced(data, spans, MASK.encode()) if spans else data
 
 
@@ -181,7 +185,7 @@ def _are_spelled(secrets: Iterable[str], text: str) -> bool:
         return False
     missing -= blank
     for _, _, owners in _in_text.of(frozenset(missing)).occurrences(text):
-        missing -= owners.complete & missing
+        missing -= owners.get("complete", set())
     return not missing
 
 
@@ -258,23 +262,12 @@ class _Spelled:
     complete: frozenset[str]
 
 
-@classes.define
-class _Owners:
-    """The secrets that share one spelling, by the field of `_Spelled` that contains it."""
+_Owners: TypeAlias = "dict[str, set[str]]"
+"""The secrets that share one spelling, by the field of `_Spelled` that contains it."""
 
-    whole: AbstractSet[str] = frozenset()
-    inside_base64: AbstractSet[str] = frozenset()
-    complete: AbstractSet[str] = frozenset()
 
-    def add(self, kind: str, secret: str) -> None:
-        """Add `secret` to the field named `kind`."""
-        secrets = getattr(self, kind) or set()
-        secrets.add(secret)
-        setattr(self, kind, secrets)
-
-    def are_masked(self, secrets: frozenset[str]) -> bool:
-        """Return whether the spelling must be masked to hide `secrets`."""
-        return not (secrets.isdisjoint(self.whole) and secrets.isdisjoint(self.inside_base64))
+def _are_owners(secrets: frozenset[str], owners: _Owners, kind: str) -> bool:
+    return not secrets.isdisjoint(owners.get(kind, ()))
 
 
 @lru_cache(maxsize=4096)
@@ -328,8 +321,8 @@ class _Spellings(Generic[AnyStr]):
                 for text in map(self._encode, getattr(spelled, kind)):
                     owners = index.get(text)
                     if owners is None:
-                        index.put(text, owners := _Owners())
-                    owners.add(kind, secret)
+                        index.put(text, owners := {})
+                    owners.setdefault(kind, set()).add(secret)
         return index
 
 

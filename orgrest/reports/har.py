@@ -7,10 +7,9 @@ are in milliseconds, or -1 for a phase that did not occur. As specified, `connec
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING
 
-from orgrest.convert.har import NO_RESPONSE
+from orgrest.convert.har import NO_RESPONSE, head_of, named
 from orgrest.run.record import CUT, encoded
 from orgrest.run.suite.summary import place
 
@@ -96,16 +95,8 @@ def _milliseconds(seconds: float | None) -> float:
 
 def _request(request: Record) -> Record:
     body = request["body"]
-    entry = {
-        "method": request["method"],
-        "url": request["url"],
-        "httpVersion": "HTTP/1.1",
-        "cookies": [],  # omitted, because their values are secrets
-        "headers": _headers(request["headers"]),
-        "queryString": _query(request["url"]),
-        "headersSize": -1,
-        "bodySize": body["size"] if body else 0,
-    }
+    size = body["size"] if body else 0
+    entry = head_of(request["method"], request["url"], request["headers"], size)
     if body:
         entry["postData"] = {"mimeType": body["type"], "params": [], **_content(body)}
     return entry
@@ -132,16 +123,7 @@ def _response(response: Record | None, why: str | None) -> Record:
         "status": response["status"],
         "statusText": response["reason"],
         "httpVersion": f"HTTP/{response['version']}",
-        "headers": _headers(response["headers"]),
+        "headers": named(response["headers"]),
         "content": {"size": body["size"], "mimeType": mime_type, **_content(body)},
         "redirectURL": next((v for n, v in response["headers"] if n.lower() == "location"), ""),
     }
-
-
-def _headers(headers: list[list[str]]) -> list[Record]:
-    return [{"name": name, "value": value} for name, value in headers]
-
-
-def _query(url: str) -> list[dict[str, Any]]:
-    query = url.partition("#")[0].partition("?")[2]
-    return [{"name": n, "value": v} for n, v in parse_qsl(query, keep_blank_values=True)]
