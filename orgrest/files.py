@@ -316,9 +316,9 @@ class File:
         )
 
 
-def write(path: Path, data: bytes) -> None:
-    """Write a file atomically. Raises FileError if it cannot be written."""
-    _replace(path.resolve(), data, path)
+def write(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Write a file atomically, readable only by its owner if `private`. Raises FileError."""
+    _replace(path.resolve(), data, path, private=private)
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
@@ -334,11 +334,6 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
             raise FileError(f"could not write the file: {error.strerror}", file=str(path)) from None
         return
     _replace(path.resolve(), pieces, path)
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Atomically write a file that only its owner may read. Raises FileError."""
-    _replace(path.resolve(), data, path, private=True)
 
 
 def write_new(path: Path, data: bytes) -> None:

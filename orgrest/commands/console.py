@@ -176,7 +176,7 @@ def store(file: Path, values: _Stored) -> None:
     Other runs' changes to the file are kept. Raises OrgrestError if the file has become invalid or
     cannot be written.
     """
-    from orgrest.files import FileError, locked, write_private
+    from orgrest.files import FileError, locked, write
     from orgrest.model import OrgrestError
 
     with locked(file.resolve().parent):
@@ -185,4 +185,4 @@ def store(file: Path, values: _Stored) -> None:
         except OrgrestError as error:  # the file was damaged during the run
             raise FileError(error.reason, file=str(file)) from None
         values.apply_changes(stored)
-        write_private(file, stored.written())
+        write(file, stored.written(), private=True)

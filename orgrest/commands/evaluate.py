@@ -25,18 +25,12 @@ from orgrest.commands.console import (
     store,
     stored_in,
 )
-from orgrest.commands.options import (
-    client_of,
-    inputs_of,
-    settings_of,
-    with_options,
-)
+from orgrest.commands.options import client_of, inputs_of, settings_of, with_options
 from orgrest.options import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from orgrest.commands.run import RunOutput
     from orgrest.commands.watch import Watched
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
@@ -61,6 +55,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
 
     options = SimpleNamespace(**given)
     modes = [name for name in ("stdout", "diff", "check") if given[name]]
+    options.mode = "dry run" if options.dry_run else "".join(modes)
     if len(modes) > 1 or (modes and options.dry_run):
         raise click.UsageError("--dry-run, --stdout, --diff and --check cannot be combined")
     if options.explain and not options.dry_run:
@@ -96,7 +91,6 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
         logins = Logins()
 
     def once(watched: Watched | None = None) -> int:
-        from orgrest.commands.run import RunOutput
         from orgrest.run.descriptions import Descriptions
         from orgrest.run.services import Services
 
@@ -149,17 +143,8 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
 
             services.write = write
         settings = settings_of(RUN, given, inputs)
-        output = RunOutput(
-            mode="dry run" if options.dry_run else "".join(modes),
-            save=options.save,
-            volatile=options.volatile,
-            explain=options.explain,
-            quiet=options.quiet,
-            json=options.json,
-            stdin_name=options.stdin_name,
-            watched=watched,
-        )
-        return _run(paths, settings, services, output, savers)
+        options.watched = watched
+        return _run(paths, settings, services, options, savers)
 
     if options.watch:
         from orgrest.commands.watch import watch
@@ -177,7 +162,7 @@ def _run(
     paths: list[str],
     settings: Settings,
     services: Services,
-    output: RunOutput,
+    output: SimpleNamespace,
     savers: Iterable[Callable[[], None]],
 ) -> int:
     """Evaluate the files. Then call the `savers`, which store cookies and global variables."""

@@ -98,7 +98,7 @@ def export(
 
 
 def _save(export_: Export, written: Written, output: Path | None) -> None:
-    from orgrest.files import write, write_new, write_private
+    from orgrest.files import write, write_new
     from orgrest.model import to_bytes
 
     private = any(secret and secret in written.text for secret in export_.secrets)
@@ -107,7 +107,7 @@ def _save(export_: Export, written: Written, output: Path | None) -> None:
     else:
         for name, data in written.files.items():
             write_new(output.parent / name, data)
-        (write_private if private else write)(output, to_bytes(written.text))
+        write(output, to_bytes(written.text), private=private)
     if private:
         complain("the file contains a secret that could not be removed: do not share it")
 

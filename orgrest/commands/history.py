@@ -202,15 +202,7 @@ def diff(
         report = {
             "old": what,
             "new": run.id,
-            "differences": [
-                {
-                    "place": difference.place,
-                    "old": difference.old,
-                    "new": difference.new,
-                    "lines": difference.lines,
-                }
-                for difference in differences
-            ],
+            "differences": [vars(difference) for difference in differences],
         }
         click.echo(json.dumps(report, ensure_ascii=False))
     else:

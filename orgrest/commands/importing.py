@@ -115,7 +115,7 @@ def _write(whole: Collection, output: Path | None) -> Written:
     """Write the document, its body files and its environments, or print only the document."""
     from orgrest.convert.environments import merged
     from orgrest.convert.shared import documents
-    from orgrest.files import FileError, is_request_file, write, write_new, write_private
+    from orgrest.files import FileError, is_request_file, write, write_new
     from orgrest.http.values.environments import PRIVATE
     from orgrest.model import to_bytes
 
@@ -138,7 +138,7 @@ def _write(whole: Collection, output: Path | None) -> Written:
         for name, data in written.files.items():
             write_new(output.parent / name, data)
         for path, text in settings.items():
-            (write_private if path.name == PRIVATE else write)(path, to_bytes(text))
+            write(path, to_bytes(text), private=path.name == PRIVATE)
         write(output, written.text.encode())
     except OSError as error:
         raise FileError(f"could not write the file: {error.strerror}", file=str(output)) from error

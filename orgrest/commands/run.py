@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +19,6 @@ from orgrest.model import explained
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.commands.watch import Watched
     from orgrest.http.transport.client import Client
     from orgrest.run.outcomes import Outcome
     from orgrest.run.run import Run
@@ -26,24 +26,6 @@ if TYPE_CHECKING:
     from orgrest.run.settings import Settings
 
 MANY = 20  # with at least this many requests, a progress bar is shown
-
-
-@classes.frozen
-class RunOutput:
-    """Options for a run's output.
-
-    `mode` is a key of `saving.MODES`. `watched` records the files that the run reads and writes.
-    The other fields have the names of their options, such as `--stdin-name`.
-    """
-
-    mode: str
-    save: str | None
-    volatile: tuple[str, ...]
-    explain: bool
-    quiet: bool
-    json: bool
-    stdin_name: Path | None
-    watched: Watched | None = None
 
 
 @classes.frozen
@@ -58,8 +40,11 @@ class _Document:
     plain: bool
 
 
-def evaluate(path: str, settings: Settings, services: Services, output: RunOutput) -> int:
+def evaluate(path: str, settings: Settings, services: Services, output: SimpleNamespace) -> int:
     """Evaluate a file, or standard input for ``-``, and return the exit status.
+
+    `output` contains the command's options, a `mode` (a key of `saving.MODES`), and, with
+    `--watch`, the object `watched` that records the files that the run reads and writes.
 
     On KeyboardInterrupt, the results so far are saved or printed, and the exception is raised
     again.
@@ -87,7 +72,7 @@ def evaluate(path: str, settings: Settings, services: Services, output: RunOutpu
     return _evaluate(source, settings, services, output)
 
 
-def _read(name: str, output: RunOutput) -> _Document:
+def _read(name: str, output: SimpleNamespace) -> _Document:
     if name == "-":
         text, encoding = decode_document(sys.stdin.buffer.read(), "standard input")
         path = output.stdin_name
@@ -106,7 +91,7 @@ def _evaluate(
     source: _Document,
     settings: Settings,
     services: Services,
-    output: RunOutput,
+    output: SimpleNamespace,
 ) -> int:
     from orgrest.run.run import Run
 
@@ -186,7 +171,9 @@ def _outcomes(run: Run, client: Client | None, name: str) -> Iterator[Outcome]:
             break
 
 
-def _report(outcome: Outcome, source: _Document, settings: Settings, output: RunOutput) -> bool:
+def _report(
+    outcome: Outcome, source: _Document, settings: Settings, output: SimpleNamespace
+) -> bool:
     failed = outcome.fails(strictly=settings.fail)
     name = outcome.file or source.name
     if output.json:
@@ -223,7 +210,9 @@ def _report(outcome: Outcome, source: _Document, settings: Settings, output: Run
     return failed
 
 
-def _with_progress(outcomes: Iterator[Outcome], count: int, output: RunOutput) -> Iterator[Outcome]:
+def _with_progress(
+    outcomes: Iterator[Outcome], count: int, output: SimpleNamespace
+) -> Iterator[Outcome]:
     if output.quiet or count < MANY or not sys.stderr.isatty() or output.mode == "dry run":
         yield from outcomes
         return

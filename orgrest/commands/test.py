@@ -29,12 +29,7 @@ from orgrest.commands.console import (
     store,
     stored_in,
 )
-from orgrest.commands.options import (
-    client_of,
-    inputs_of,
-    settings_of,
-    with_options,
-)
+from orgrest.commands.options import client_of, inputs_of, settings_of, with_options
 from orgrest.commands.reports import chosen, write_all
 from orgrest.options import TEST
 

@@ -17,7 +17,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orgrest.files import FileError, locked, user_folder, write_private
+from orgrest.files import FileError, locked, user_folder, write
 from orgrest.installing import install_command
 from orgrest.model import OrgrestError
 from orgrest.regular import compiled
@@ -65,7 +65,10 @@ class LoginStore:
             install = install_command("keyring")
             reason = f"no keychain is available (to use the system's keychain, run `{install}`)"
             raise OrgrestError(f"{reason}; to store tokens in files instead, set {VARIABLE}=FOLDER")
-        return cls(_default_folder(), keychain)
+        try:
+            return cls(user_folder("cache") / "logins", keychain)
+        except RuntimeError as error:
+            raise OrgrestError(str(error)) from None
 
     def read(self, key: str) -> dict[str, Any] | None:
         """Return the login stored under `key`, including its `token`, or None if it is missing."""
@@ -93,7 +96,7 @@ class LoginStore:
                 token = json.dumps(stored.pop("token"))
                 self._keychain.set_password(_SERVICE, key, token)
             data = json.dumps(stored, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
-            write_private(self._folder / f"{key}.json", data)
+            write(self._folder / f"{key}.json", data, private=True)
         except FileError:
             raise
         except OSError as error:
@@ -142,13 +145,6 @@ class LoginStore:
             return None if stored is None else json.loads(stored)
         except Exception:  # the keychain is locked, or the entry is another program's
             return None
-
-
-def _default_folder() -> Path:
-    try:
-        return user_folder("cache") / "logins"
-    except RuntimeError as error:
-        raise OrgrestError(str(error)) from None
 
 
 def _keychain() -> Any | None:
