@@ -32,7 +32,7 @@ from orgrest.convert.shared.model import (
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.variables import Names
 from orgrest.description.model import METHODS
-from orgrest.description.nodes import Documents, Node
+from orgrest.description.nodes import Documents, Node, steps
 from orgrest.description.shapes import kinds
 from orgrest.structured import json_or
 
@@ -124,10 +124,12 @@ class _Reader:
             if note not in self._notes:
                 self._notes.append(note)
             return None
-        target = self._documents.at(reference[1:]).value
-        if target is None:
+        node = self._documents.at("")
+        for step in steps(reference):
+            node = node.plain_child(step)
+        if node.value is None:
             self._notes.append(Note(self._whole.place, f"{reference} does not exist"))
-        return target
+        return node.value
 
     def _object(self, fields: Fields) -> Fields:
         """Follow the `$ref` in an object, if any."""

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.org.document import OrgDocument
 
-    _Inside: TypeAlias = Callable[
-        [syntax.Template, "TokenType | None"], Iterator[tuple[int, int, "TokenType"]]
-    ]
+    _Found: TypeAlias = Iterator[tuple[int, int, "TokenType"]]
+    _Inside: TypeAlias = Callable[[syntax.Template, "TokenType | None"], _Found]
 
 TokenType: TypeAlias = Literal[
     "method", "string", "property", "variable", "comment", "function", "keyword", "operator"
@@ -183,16 +182,14 @@ def tokens_of(part: ParsedRegion) -> Iterator[Token]:
             yield Token(to_file(line.start()), to_file(line.end() - 1) + 1, kind)
 
 
-def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
+def _tokens(part: ParsedRegion) -> _Found:
     """Yield (start, end, type) for each semantic token, which may span lines.
 
     A token ends where the next one starts: of a comment with an assertion, only the mark is left.
     """
     text = part.region.text
 
-    def inside(
-        template: syntax.Template, kind: TokenType | None
-    ) -> Iterator[tuple[int, int, TokenType]]:
+    def inside(template: syntax.Template, kind: TokenType | None) -> _Found:
         """Yield the variables of a template, and the text between them as tokens of type `kind`."""
         at = 0
         stop = len(template.text)
@@ -227,7 +224,7 @@ def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
             yield from _request(item, text, inside)
 
 
-def _value(item: syntax.Definition, inside: _Inside) -> Iterator[tuple[int, int, TokenType]]:
+def _value(item: syntax.Definition, inside: _Inside) -> _Found:
     if item.operator == "=":
         yield from inside(item.value, "string")
         return
@@ -238,9 +235,7 @@ def _value(item: syntax.Definition, inside: _Inside) -> Iterator[tuple[int, int,
     yield from inside(template, None)
 
 
-def _request(
-    item: syntax.ParsedRequest, text: str, inside: _Inside
-) -> Iterator[tuple[int, int, TokenType]]:
+def _request(item: syntax.ParsedRequest, text: str, inside: _Inside) -> _Found:
     if item.method_span.end > item.method_span.start:  # a URL alone has no method
         yield item.method_span.start, item.method_span.end, "method"
     top = item.body.span.start if item.body else item.span.end
@@ -281,9 +276,7 @@ def _request(
         yield from inside(item.body.template, None)
 
 
-def _pieces(
-    template: syntax.Template, start: int, end: int, kind: TokenType
-) -> Iterator[tuple[int, int, TokenType]]:
+def _pieces(template: syntax.Template, start: int, end: int, kind: TokenType) -> _Found:
     """Yield a token for each piece of `template.text[start:end]` that is contiguous."""
     cuts = [index for index, _ in template.anchors if start < index < end]
     for first, last in itertools.pairwise((start, *cuts, end)):

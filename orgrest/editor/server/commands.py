@@ -55,10 +55,7 @@ async def _send(server: Server, document: OpenDocument, line: int, token: Token)
     number = document.text.line_number(line)
     settings = _settings(server, document, languages=ALL_LANGUAGES, lines=(number,))
     outcomes = await send(server, document, settings, token)
-    return {
-        "line": line,
-        **(outcomes[0] if outcomes else {"outcome": "skipped", "message": "nothing"}),
-    }
+    return {"line": line, **_first(outcomes, "nothing")}
 
 
 async def _send_all_above(
@@ -70,13 +67,13 @@ async def _send_all_above(
     settings = _settings(server, document, until=number)
     outcomes = await send(server, document, settings, token)
     texts = [outcome["text"] for outcome in outcomes if "text" in outcome]
-    last = (
-        outcomes[-1]
-        if outcomes
-        else {"outcome": "skipped", "message": "no request above this position"}
-    )
+    last = _first(outcomes[::-1], "no request above this position")
     whole = {"text": "\n".join(texts)} if texts else {}
     return {"line": line, **last, **whole, "results": outcomes}
+
+
+def _first(outcomes: list[dict[str, Any]], why: str) -> dict[str, Any]:
+    return outcomes[0] if outcomes else {"outcome": "skipped", "message": why}
 
 
 async def _copy_as_curl(server: Server, document: OpenDocument, line: int, _token: Token) -> str:
