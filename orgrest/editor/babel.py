@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from orgrest import classes
 from orgrest.model import Source
-from orgrest.org.placing import element_end, place, place_inline, room_for
+from orgrest.org.placing import check_open, element_end, place, place_inline, room_for
 from orgrest.org.results import result_of
 from orgrest.org.text import Edit
 from orgrest.rendering import layout
@@ -16,14 +16,13 @@ from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.documents.result_writer import ResultWriter, inline_text
 from orgrest.run.documents.selection import id_of
-from orgrest.run.outcomes import EvaluationError, Outcome, check_open, located
+from orgrest.run.outcomes import EvaluationError, Outcome, located
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orgrest.http.values import Context
-    from orgrest.org.arguments import Arguments
-    from orgrest.org.blocks import Block
+    from orgrest.org.blocks import Arguments, Block
     from orgrest.org.document import OrgDocument
     from orgrest.run.outcomes import Task
     from orgrest.run.run import Run

@@ -16,7 +16,7 @@ from orgrest.http import responses, syntax, values
 from orgrest.http.values.references import UNKNOWN, VariableReference, names_in, references
 from orgrest.http.values.sources import set_by
 from orgrest.model import OrgrestError
-from orgrest.org import argument_syntax, data, lisp
+from orgrest.org import argument_syntax, blocks, data, lisp
 from orgrest.org import arguments as header
 from orgrest.org.results import element_named
 from orgrest.run.documents.expect import expected_status
@@ -91,7 +91,7 @@ class BlockSettings:
     another element of the document.
     """
 
-    arguments: header.Arguments = classes.field(factory=header.Arguments)
+    arguments: blocks.Arguments = classes.field(factory=blocks.Arguments)
     values: dict[str, str] = classes.field(factory=dict)
     literal: dict[str, str] = classes.field(factory=dict)
     directory: Path | None = None
@@ -102,7 +102,7 @@ class BlockSettings:
     @property
     def inserts_noweb(self) -> bool:
         """Whether ``<<name>>`` in the block is replaced. False if ``:noweb`` is Emacs Lisp."""
-        with contextlib.suppress(lisp.ArgumentError):
+        with contextlib.suppress(blocks.ArgumentError):
             return self.arguments.inserts_noweb
         return False
 
@@ -119,13 +119,13 @@ def settings_of(
         return settings
     try:
         settings.arguments = header.arguments_of(document, inherited, block)
-    except lisp.ArgumentError as error:
+    except blocks.ArgumentError as error:
         settings.faults.append(Fault("bad-argument", str(error)))
         return settings
     for name, assignment in settings.arguments.variables.items():
         try:
             _set_variable(settings, name, assignment, document)
-        except lisp.ArgumentError as error:
+        except blocks.ArgumentError as error:
             settings.faults.append(Fault("bad-argument", str(error), name))
             settings.wrong[name] = str(error)
     try:
@@ -147,7 +147,7 @@ def _set_variable(
     if isinstance(value, str):
         settings.values[name] = value
         del settings.literal[name]
-    elif isinstance(value, argument_syntax.Lisp):
+    elif isinstance(value, blocks.Lisp):
         settings.literal[name] = lisp.understand(value.text, {})
     elif not isinstance(value, argument_syntax.ValueReference):
         settings.literal[name] = data.to_text(value)

@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from orgrest import classes
+from orgrest.org.blocks import ArgumentError, Lisp
 from orgrest.org.lisp import (
     NUMBER,
     STRING,
-    ArgumentError,
     Literal,
     Number,
     forms,
@@ -25,13 +25,6 @@ from orgrest.org.lisp import (
 from orgrest.regular import compiled
 
 _REFERENCE = compiled(r"([^\s\[\]()\"]+)(\[[^\]]*\])?(\(.*\))?(\[[^\]]*\])?$", re.DOTALL)
-
-
-@classes.frozen
-class Lisp:
-    """The text of an Emacs Lisp expression, which Emacs would evaluate but orgrest does not."""
-
-    text: str
 
 
 @classes.frozen

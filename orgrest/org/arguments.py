@@ -12,70 +12,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from orgrest import classes
-from orgrest.org.argument_syntax import Lisp, Pairs, call_arguments, parse
-from orgrest.org.blocks import REQUEST_LANGUAGES
+from orgrest.org.argument_syntax import Pairs, call_arguments, parse
+from orgrest.org.blocks import REQUEST_LANGUAGES, ArgumentError, Arguments, Lisp, text_of
 from orgrest.org.known import DEFAULTS, GROUPS, HEADING_DEFAULTS, REQUEST_DEFAULTS
-from orgrest.org.lisp import NUMBER, ArgumentError, write_number, write_pair, write_string
+from orgrest.org.lisp import NUMBER, write_number, write_pair, write_string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from orgrest.org.blocks import BabelCall, Block, Heading
     from orgrest.org.document import OrgDocument
-
-
-@classes.frozen
-class Arguments:
-    """The header arguments that apply to one block.
-
-    `values` contains all arguments except ``:results`` and ``:var``. An argument without a value
-    has the value None. `results` contains the words of ``:results``. `variables` contains the
-    assignments of ``:var`` by name, in order.
-    """
-
-    values: Mapping[str, str | Lisp | None] = classes.field(factory=dict)
-    results: tuple[str, ...] = ()
-    variables: Mapping[str, str] = classes.field(factory=dict)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.values
-
-    def get(self, name: str, default: str = "") -> str:
-        """Return the value of an argument, or `default` if it is missing or empty.
-
-        Raises ArgumentError if the value is Emacs Lisp.
-        """
-        value = _text(name, self.values.get(name))
-        return default if value is None else value
-
-    @property
-    def eval(self) -> str:
-        """The value of ``:eval``. If it is missing, ``:noeval`` means "no".
-
-        Raises ArgumentError if the value is Emacs Lisp.
-        """
-        return self.get("eval") or ("no" if "noeval" in self else "")
-
-    def flag(self, name: str) -> bool:
-        """Return whether a yes-or-no argument is on. The name without a value means yes."""
-        return name in self.values and self.get(name, "yes").lower() not in ("no", "nil")
-
-    @property
-    def inserts_noweb(self) -> bool:
-        """Whether ``<<name>>`` in the block is replaced before it is evaluated.
-
-        Raises ArgumentError if the value of ``:noweb`` is Emacs Lisp.
-        """
-        return self.flag("noweb") and self.get("noweb") != "tangle"
-
-
-def _text(name: str, value: str | Lisp | None) -> str | None:
-    if isinstance(value, Lisp):
-        raise ArgumentError(
-            f"header argument :{name} contains Emacs Lisp, which is not run: {value.text}"
-        )
-    return value
 
 
 @lru_cache(maxsize=256)
@@ -95,7 +41,7 @@ def merge(sources: tuple[Pairs, ...]) -> Arguments:
                 variables.pop(variable, None)  # the last assignment also determines the order
                 variables[variable] = text
             elif name == ":results":
-                for word in (_text("results", value) or "").split():
+                for word in (text_of("results", value) or "").split():
                     others = next((group for group in GROUPS if word in group), (word,))
                     results = [*(result for result in results if result not in others), word]
             elif name.startswith(":"):

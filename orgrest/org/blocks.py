@@ -1,4 +1,4 @@
-"""The elements of an Org document: headings, and the blocks and calls that can be evaluated.
+"""The elements of an Org document: headings, blocks, calls, and their header arguments.
 
 This module has only data types. `orgrest.org.reader` parses the elements.
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 REQUEST_LANGUAGES = frozenset({"restclient", "http", "rest"})
 VERB = "verb"
@@ -119,3 +120,68 @@ class Block:
             last=self.last + lines if self.last else 0,
             result=None if self.result is None else self.result + lines,
         )
+
+
+class ArgumentError(OrgrestError):
+    """Raised if header arguments are invalid. The message says which arguments and why."""
+
+
+@classes.frozen
+class Lisp:
+    """The text of an Emacs Lisp expression, which Emacs would evaluate but orgrest does not."""
+
+    text: str
+
+
+@classes.frozen
+class Arguments:
+    """The header arguments that apply to one block.
+
+    `values` contains all arguments except ``:results`` and ``:var``. An argument without a value
+    has the value None. `results` contains the words of ``:results``. `variables` contains the
+    assignments of ``:var`` by name, in order.
+    """
+
+    values: Mapping[str, str | Lisp | None] = classes.field(factory=dict)
+    results: tuple[str, ...] = ()
+    variables: Mapping[str, str] = classes.field(factory=dict)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return the value of an argument, or `default` if it is missing or empty.
+
+        Raises ArgumentError if the value is Emacs Lisp.
+        """
+        value = text_of(name, self.values.get(name))
+        return default if value is None else value
+
+    @property
+    def eval(self) -> str:
+        """The value of ``:eval``. If it is missing, ``:noeval`` means "no".
+
+        Raises ArgumentError if the value is Emacs Lisp.
+        """
+        return self.get("eval") or ("no" if "noeval" in self else "")
+
+    def flag(self, name: str) -> bool:
+        """Return whether a yes-or-no argument is on. The name without a value means yes."""
+        return name in self.values and self.get(name, "yes").lower() not in ("no", "nil")
+
+    @property
+    def inserts_noweb(self) -> bool:
+        """Whether ``<<name>>`` in the block is replaced before it is evaluated.
+
+        Raises ArgumentError if the value of ``:noweb`` is Emacs Lisp.
+        """
+        return self.flag("noweb") and self.get("noweb") != "tangle"
+
+
+def text_of(name: str, value: str | Lisp | None) -> str | None:
+    """Return the value of the header argument `name`. Raises ArgumentError if it is Emacs Lisp."""
+    if isinstance(value, Lisp):
+        raise ArgumentError(
+            f"header argument :{name} contains Emacs Lisp, which is not run: {value.text}"
+        )
+    return value

@@ -20,8 +20,9 @@ import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from orgrest.org.blocks import ArgumentError
 from orgrest.org.elements import Elements
-from orgrest.org.lisp import NUMBER, STRING, ArgumentError, Number, unquote, write_number
+from orgrest.org.lisp import NUMBER, STRING, Number, unquote, write_number
 from orgrest.org.text import column, unescape
 from orgrest.regular import compiled
 

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest import classes
-from orgrest.model import OrgrestError
+from orgrest.org.blocks import ArgumentError
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ MAX_DEPTH = 50
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "s": " ", " ": "", "\n": ""}
 _TOKEN = compiled(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTALL)
 _FUNCTIONS = frozenset({"concat", "identity"})
-
-
-class ArgumentError(OrgrestError):
-    """Raised if header arguments are invalid. The message says which arguments and why."""
 
 
 @classes.frozen

@@ -12,6 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from orgrest import classes
+from orgrest.model import OrgrestError
 from orgrest.org import syntax
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.org.results import result_of
@@ -19,13 +21,71 @@ from orgrest.org.text import Edit, column, indent, unescape
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
-    from orgrest.org.blocks import Block
+    from collections.abc import Callable
+
+    from orgrest.org.blocks import BabelCall, Block
     from orgrest.org.document import OrgDocument
     from orgrest.org.results import Result
 
 _INLINE_RESULT = compiled(r"[ \t]*\{\{\{results\(.*?\)\}\}\}")
 _EXAMPLE = compiled(r"#\+begin_example\n(.*)#\+end_example\n", re.DOTALL)
 _REQUEST_LINE = compiled(r"[ \t]*[A-Za-z-]+ +(?:https?://|:|/|\{\{)\S")
+
+
+class PlacingError(OrgrestError):
+    """Raised if a result cannot be inserted into a document."""
+
+
+@classes.frozen(eq=False)
+class Placing:
+    """The place of a result, for an editor whose text may have changed since the evaluation.
+
+    `start`, `kind` and `name` describe the block in the evaluated text. `request` is the block's
+    request at that time (see `request_of`).
+    """
+
+    start: int
+    kind: str
+    name: str | None
+    request: tuple[str, BabelCall | None]
+    _make: Callable[[OrgDocument, Block], Edit]
+
+    def edit(self, document: OrgDocument, block: Block) -> Edit:
+        """Return the edit that inserts the result below `block` in the current `document`.
+
+        Raises PlacingError if the block's request has changed since it was evaluated. Also
+        raises it if the result would close an element that is open above it.
+        """
+        if request_of(document, block) != self.request:
+            raise PlacingError(
+                "the request was changed in the meantime: its result is shown, but not inserted"
+            )
+        edit = self._make(document, block)
+        check_open(document, edit, block)
+        return edit
+
+
+def check_open(document: OrgDocument, edit: Edit, block: Block) -> None:
+    """Raise PlacingError if a result would close an element that is open above it.
+
+    `edit` inserts the result of `block`.
+    """
+    opened = closes(document, edit, block)
+    if opened is not None:
+        raise PlacingError(
+            "the last line of this result would close the block or drawer that starts on line "
+            f"{opened}: use another form of result (:wrap, :results) or, if that block or "
+            "drawer is never closed, add its end line"
+        )
+
+
+def request_of(document: OrgDocument, block: Block) -> tuple[str, BabelCall | None]:
+    """Return a block's body without trailing whitespace, and the block's call or None.
+
+    Header arguments and indentation are not included, since they may change while the request is
+    being sent.
+    """
+    return document.body(block).text.rstrip(), block.call
 
 
 def place(

@@ -21,8 +21,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest import classes
-from orgrest.org.blocks import REQUEST_LANGUAGES, VERB
-from orgrest.org.lisp import ArgumentError
+from orgrest.org.blocks import REQUEST_LANGUAGES, VERB, ArgumentError
 from orgrest.org.text import escape
 from orgrest.regular import compiled
 from orgrest.rendering.content import LANGUAGES
@@ -31,7 +30,7 @@ from orgrest.rendering.sanitize import is_plain, is_plain_inside, verbatim
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Arguments
 
 _MAX_CELLS = 1_000_000  # larger tables, and tables that padding would make larger, are not aligned
 _OF_DATA = frozenset(LANGUAGES.values()) | {

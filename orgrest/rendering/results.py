@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
 from orgrest.model import OrgrestError, Request, Response, Verdict, size_text, to_bytes
+from orgrest.org.blocks import ArgumentError
 from orgrest.org.text import escape
 from orgrest.regular import compiled
 from orgrest.rendering.content import LANGUAGES, decode, extension, is_binary, language, media_type
@@ -31,7 +32,7 @@ from orgrest.rendering.sanitize import visible
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Arguments
 
 SHOWN = 2**20
 """The default number of bytes of a body that a document shows."""
@@ -159,8 +160,6 @@ def options_of(arguments: Arguments, limit: int | None) -> dict[str, Any]:
 
     `limit` applies unless the block sets a limit. Raises ArgumentError if an argument is invalid.
     """
-    from orgrest.org.lisp import ArgumentError
-
     if size := arguments.get("limit"):
         try:
             limit = parse_size(size)

@@ -27,7 +27,7 @@ from orgrest.regular import compiled
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Arguments
 
 VOLATILE = frozenset({"date"})
 """Headers that differ in every response, in lower case."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.values import Context, Inputs
     from orgrest.model import Request, Response
-    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Arguments
 
 _MOST_REPORTED = 20  # problems reported for one exchange
 _MOST_COUNTED = 1_000  # undescribed requests that are counted

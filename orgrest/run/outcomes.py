@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from orgrest import classes
 from orgrest.model import OrgrestError, TransportError, explained
-from orgrest.org.arguments import Arguments
-from orgrest.org.placing import closes
+from orgrest.org.blocks import Arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
     from orgrest.http.values import Context, Origin
     from orgrest.http.values.context import RequestNeededError
     from orgrest.model import Request, Response, Verdict
-    from orgrest.org.blocks import BabelCall, Block
-    from orgrest.org.document import OrgDocument
-    from orgrest.org.text import Edit
+    from orgrest.org.blocks import Block
+    from orgrest.org.placing import Placing
     from orgrest.rendering.results import Rendered
     from orgrest.run.comparison import Volatile
     from orgrest.run.plan import Step, StepId
@@ -129,58 +127,6 @@ def _led_on(hop: Exchange) -> Reason:
     if hop.response is None:  # sent again, since the server had closed a kept-alive connection
         return "attempt"
     return "challenge" if hop.response.status == HTTPStatus.UNAUTHORIZED else "redirect"
-
-
-@classes.frozen(eq=False)
-class Placing:
-    """The place of a result, for an editor whose text may have changed since the evaluation.
-
-    `start`, `kind` and `name` describe the block in the evaluated text. `request` is the block's
-    request at that time (see `request_of`).
-    """
-
-    start: int
-    kind: str
-    name: str | None
-    request: tuple[str, BabelCall | None]
-    _make: Callable[[OrgDocument, Block], Edit]
-
-    def edit(self, document: OrgDocument, block: Block) -> Edit:
-        """Return the edit that inserts the result below `block` in the current `document`.
-
-        Raises EvaluationError if the block's request has changed since it was evaluated. Also
-        raises it if the result would close an element that is open above it.
-        """
-        if request_of(document, block) != self.request:
-            raise EvaluationError(
-                "the request was changed in the meantime: its result is shown, but not inserted"
-            )
-        edit = self._make(document, block)
-        check_open(document, edit, block)
-        return edit
-
-
-def check_open(document: OrgDocument, edit: Edit, block: Block) -> None:
-    """Raise EvaluationError if a result would close an element that is open above it.
-
-    `edit` inserts the result of `block`.
-    """
-    opened = closes(document, edit, block)
-    if opened is not None:
-        raise EvaluationError(
-            "the last line of this result would close the block or drawer that starts on line "
-            f"{opened}: use another form of result (:wrap, :results) or, if that block or "
-            "drawer is never closed, add its end line"
-        )
-
-
-def request_of(document: OrgDocument, block: Block) -> tuple[str, BabelCall | None]:
-    """Return a block's body without trailing whitespace, and the block's call or None.
-
-    Header arguments and indentation are not included, since they may change while the request is
-    being sent.
-    """
-    return document.body(block).text.rstrip(), block.call
 
 
 @classes.frozen

@@ -17,9 +17,10 @@ from orgrest.http.parsing import grammar, restclient
 from orgrest.http.parsing.lines import BLANKS
 from orgrest.http.values.expressions import FUNCTIONS
 from orgrest.http.values.references import REFERENCE
-from orgrest.org import argument_syntax, arguments
+from orgrest.org import argument_syntax, arguments, blocks
 from orgrest.org import document as org
-from orgrest.org.lisp import ArgumentError, Number
+from orgrest.org.blocks import ArgumentError
+from orgrest.org.lisp import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -164,10 +165,10 @@ def _shown(value: argument_syntax.Value) -> tuple[str, str]:
     return "", "a list" if isinstance(value, list) else "Emacs Lisp (not evaluated)"
 
 
-def _header_arguments(cursor: Cursor, region: regions.Region) -> arguments.Arguments:
+def _header_arguments(cursor: Cursor, region: regions.Region) -> blocks.Arguments:
     """Return the header arguments of the block at the offset, including inherited arguments."""
     if region.block is None or ":var" not in cursor.text:
-        return arguments.Arguments()
+        return blocks.Arguments()
     start = region.base + region.block.start
     lined = cursor.lined
     path: list[re.Match[str]] = []

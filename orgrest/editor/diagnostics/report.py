@@ -20,8 +20,7 @@ from orgrest.editor.regions import VersionCache, unchanged
 from orgrest.http import syntax, values
 from orgrest.http.values.expansion import check
 from orgrest.model import Notice, OrgrestError, Span
-from orgrest.org import lisp
-from orgrest.org.blocks import VERB
+from orgrest.org.blocks import VERB, ArgumentError
 from orgrest.rendering import masking
 
 if TYPE_CHECKING:
@@ -211,7 +210,7 @@ class Report:
             return not part.region.text.strip()
         argument = part.given.arguments.values.get("noweb-ref")
         names = {(block.name or "").lower(), argument.lower() if isinstance(argument, str) else ""}
-        with contextlib.suppress(lisp.ArgumentError):
+        with contextlib.suppress(ArgumentError):
             if part.given.arguments.eval in ("no", "never"):
                 return True
             return not names.isdisjoint(self.analysis.noweb_names)

@@ -21,10 +21,11 @@ from orgrest.editor.server.responses import Responses
 from orgrest.model import Source, explained
 from orgrest.org import document as org
 from orgrest.org.blocks import Block
+from orgrest.org.placing import PlacingError
 from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
 from orgrest.run.history import History
-from orgrest.run.outcomes import EvaluationError, Outcome
+from orgrest.run.outcomes import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from orgrest.editor.positions import Change, Text
     from orgrest.editor.server.documents import OpenDocument
     from orgrest.editor.server.server import Server
-    from orgrest.run.outcomes import Placing
+    from orgrest.org.placing import Placing
     from orgrest.run.settings import Settings
 
 WHILE_EDITING = 60.0
@@ -217,7 +218,7 @@ class _Sending:
                 return "the block no longer exists: its result is shown, but not inserted"
             try:
                 edit = placing.edit(parsed, block)
-            except EvaluationError as error:
+            except PlacingError as error:
                 return error.reason
             if text.text[edit.start : edit.end] == edit.text:
                 return None  # many clients would not report such a change

@@ -30,7 +30,8 @@ from orgrest.http.values.context import Captured
 from orgrest.http.values.sources import key_of
 from orgrest.http.values.sources import part as part_of
 from orgrest.model import ExpansionError, OrgrestError
-from orgrest.org.lisp import ArgumentError, Number, Symbol, forms
+from orgrest.org.blocks import ArgumentError
+from orgrest.org.lisp import Number, Symbol, forms
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:

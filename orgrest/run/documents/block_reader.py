@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import Document, ParsedRequest
     from orgrest.http.values import Context
     from orgrest.org.argument_syntax import Value
-    from orgrest.org.arguments import Arguments
-    from orgrest.org.blocks import Block
+    from orgrest.org.blocks import Arguments, Block
     from orgrest.org.data import Data
     from orgrest.org.document import OrgDocument
     from orgrest.run.documents.document_editor import DocumentEditor

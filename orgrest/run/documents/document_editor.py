@@ -15,17 +15,17 @@ from orgrest import classes
 from orgrest.model import OrgrestError
 from orgrest.org import arguments as header
 from orgrest.org.document import OrgDocument
+from orgrest.org.placing import Placing, request_of
 from orgrest.org.text import apply
 from orgrest.run.documents.selection import id_of
-from orgrest.run.outcomes import EvaluationError, Placing, request_of
+from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from orgrest.model import Verdict
-    from orgrest.org.arguments import Arguments
-    from orgrest.org.blocks import Block
+    from orgrest.org.blocks import Arguments, Block
     from orgrest.org.text import Edit
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import StepId
@@ -120,8 +120,8 @@ class DocumentEditor:
         remains, and nothing is written. `files` contains the path and content of each file that the
         result links to.
 
-        Raises EvaluationError if the block no longer exists, if the result cannot be inserted (see
-        `Placing.edit`), or if `write` fails. The document is then unchanged.
+        Raises EvaluationError if the block no longer exists or if `write` fails, and PlacingError
+        if the result cannot be inserted (see `Placing.edit`). The document is then unchanged.
         """
         present = self._present(block)
         request = request_of(self.document, present)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.http.syntax import Assertion
-    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Arguments
     from orgrest.run.outcomes import Task
 
 SAME = "same"

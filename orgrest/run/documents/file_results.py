@@ -24,8 +24,7 @@ from orgrest.run.outcomes import EvaluationError
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from orgrest.org.arguments import Arguments
-    from orgrest.org.blocks import Block
+    from orgrest.org.blocks import Arguments, Block
     from orgrest.org.document import OrgDocument
     from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.outcomes import Exchange

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 from orgrest.http.parsing.grammar import is_request_line
 from orgrest.org.argument_syntax import parse
 from orgrest.org.arguments import arguments_of
-from orgrest.org.blocks import ALL_LANGUAGES, VERB
+from orgrest.org.blocks import ALL_LANGUAGES, VERB, ArgumentError
 from orgrest.org.known import KNOWN, resembled
-from orgrest.org.lisp import ArgumentError
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:

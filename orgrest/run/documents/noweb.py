@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from orgrest.model import Source
 from orgrest.org import arguments as header
 from orgrest.org.argument_syntax import ValueReference
-from orgrest.org.arguments import Arguments
+from orgrest.org.blocks import ArgumentError, Arguments
 from orgrest.org.data import to_text
-from orgrest.org.lisp import MAX_DEPTH, ArgumentError
+from orgrest.org.lisp import MAX_DEPTH
 from orgrest.regular import compiled
 from orgrest.run.outcomes import EvaluationError
 

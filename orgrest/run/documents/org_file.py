@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.values import Context
     from orgrest.http.values.context import RequestNeededError
-    from orgrest.org.arguments import Arguments
-    from orgrest.org.blocks import Block
+    from orgrest.org.blocks import Arguments, Block
     from orgrest.run.documents.result_writer import ResultWriter
     from orgrest.run.outcomes import Task
     from orgrest.run.plan import Plan, Step, StepId

@@ -6,9 +6,9 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from orgrest.org import data, lisp
-from orgrest.org.argument_syntax import Lisp, ValueReference, call_arguments, value
-from orgrest.org.arguments import Arguments, target_of
-from orgrest.org.blocks import ALL_LANGUAGES
+from orgrest.org.argument_syntax import ValueReference, call_arguments, value
+from orgrest.org.arguments import target_of
+from orgrest.org.blocks import ALL_LANGUAGES, ArgumentError, Arguments, Lisp
 from orgrest.org.results import element_named, is_result
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import StepId
@@ -100,7 +100,7 @@ class References:
         """Return data in the document, or the result of a call of a request, which is sent."""
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
-            with contextlib.suppress(lisp.ArgumentError):  # its result may be in the document, too
+            with contextlib.suppress(ArgumentError):  # its result may be in the document, too
                 return lisp.understand(self._editor.document.body(block).text, {})
         call = self._editor.document.call_named(name) if block is None else None
         if call is not None:

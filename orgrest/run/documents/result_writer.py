@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from orgrest.org.arguments import Arguments
-    from orgrest.org.blocks import Block
+    from orgrest.org.blocks import Arguments, Block
     from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.documents.file_results import FileResults
     from orgrest.run.documents.references import References

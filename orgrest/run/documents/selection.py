@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from orgrest.org.argument_syntax import parse
 from orgrest.org.arguments import arguments_of
-from orgrest.org.blocks import ALL_LANGUAGES, VERB
+from orgrest.org.blocks import ALL_LANGUAGES, VERB, ArgumentError
 from orgrest.org.known import KNOWN
-from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import place
 from orgrest.org.results import result_of
 from orgrest.regular import compiled

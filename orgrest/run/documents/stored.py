@@ -22,7 +22,7 @@ from orgrest.run.documents.verb import selected_part
 from orgrest.run.record import replayed
 
 if TYPE_CHECKING:
-    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Arguments
     from orgrest.org.document import OrgDocument
     from orgrest.run.record import Record
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.values import Context
-    from orgrest.org.arguments import Arguments
-    from orgrest.org.blocks import Block, Heading
+    from orgrest.org.blocks import Arguments, Block, Heading
     from orgrest.org.document import OrgDocument
 
 EXPORT = ":op export is not supported, as it sends nothing: use --dry-run to see the request"

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from orgrest.org import data
 from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.blocks import ArgumentError
 from orgrest.org.document import OrgDocument
-from orgrest.org.lisp import ArgumentError, Number
+from orgrest.org.lisp import Number
 from orgrest.org.placing import place
 from orgrest.org.results import element_named
 from orgrest.org.text import escape

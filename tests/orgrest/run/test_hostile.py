@@ -11,8 +11,8 @@ from evaluated import Evaluated
 from orgrest.http.values import Inputs
 from orgrest.org.argument_syntax import parse, value
 from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.blocks import ArgumentError
 from orgrest.org.document import OrgDocument
-from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import closes, place
 from orgrest.rendering import layout
 

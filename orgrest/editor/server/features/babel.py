@@ -35,8 +35,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError
 from orgrest.model import explained
 from orgrest.org import data
-from orgrest.org.arguments import Arguments
-from orgrest.org.blocks import REQUEST_LANGUAGES
+from orgrest.org.blocks import REQUEST_LANGUAGES, Arguments
 from orgrest.rendering.masking import mask
 from orgrest.rendering.results import test_line
 from orgrest.rendering.sanitize import visible
