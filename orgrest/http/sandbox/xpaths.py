@@ -1,7 +1,12 @@
-"""Evaluates XPaths from documents. This runs in the sandbox, as it can take exponential time."""
+"""Evaluates XPaths from documents. This runs in the sandbox, as it can take exponential time.
+
+The other tools evaluate XPath 1.0. In XPath 2.0's compatibility mode, its expressions keep their
+meaning: a function of a node gets the first match, and `<` compares numbers.
+"""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from io import StringIO
 from typing import Any
 from xml.etree import ElementTree
@@ -24,7 +29,7 @@ def find(path: str, text: str, prefixes: dict[str, str]) -> list[str]:
     except (ElementTree.ParseError, RecursionError):
         raise OrgrestError(f"cannot look up {path}: the body is not valid XML") from None
     try:
-        selected = elementpath.select(root, path, namespaces=namespaces)
+        selected = elementpath.select(root, path, namespaces=namespaces, compatibility_mode=True)
     except (elementpath.ElementPathError, RecursionError) as error:
         raise OrgrestError(f"{path} is not a valid XPath: {error}") from None
     items: list[Any] = selected if isinstance(selected, list) else [selected]
@@ -34,4 +39,6 @@ def find(path: str, text: str, prefixes: dict[str, str]) -> list[str]:
 def _text(item: Any) -> str:
     if hasattr(item, "itertext"):
         return "".join(item.itertext())
+    if isinstance(item, float | Decimal):  # as XPath 1.0 writes numbers: 7, NaN, without exponents
+        return f"{Decimal(str(item)).normalize() + 0:f}"
     return str(item).lower() if isinstance(item, bool) else str(item)
