@@ -45,16 +45,20 @@ class DigestCredentials(PasswordCredentials):
     ) -> Generator[Request, Response, str | None]:
         """Yield the request without credentials, then with the answer to the server's challenge.
 
-        Returns a warning if the server sent no Digest challenge.
+        If the server refuses the answer only because its nonce is too old, yields the request once
+        more, with an answer to the new challenge. Returns a warning if the server sent no Digest
+        challenge.
         """
         response = yield request
-        if response.status != 401:
-            return None
-        challenges = find_headers(response.headers, "WWW-Authenticate")
-        value = answer(challenges, self, request.method, target)
-        if value is None:
-            return "the server did not ask for Digest credentials, so they were not sent"
-        yield classes.evolve(request, headers=(*request.headers, ("Authorization", value)))
+        for is_answered in (False, True):
+            challenges = tuple(find_headers(response.headers, "WWW-Authenticate"))
+            if response.status != 401 or (is_answered and not _is_stale(challenges)):
+                return None
+            value = answer(challenges, self, request.method, target)
+            if value is None:
+                return "the server did not ask for Digest credentials, so they were not sent"
+            headers = (*request.headers, ("Authorization", value))
+            response = yield classes.evolve(request, headers=headers)
         return None
 
     def curl(self, _host: str) -> list[str]:
@@ -122,6 +126,12 @@ def _digest_challenges(value: str) -> Iterator[dict[str, str]]:
         yield parameters
 
 
+def _is_stale(challenges: Iterable[str]) -> bool:
+    """Return whether a server refuses the nonce, but not the password (RFC 7616, section 3.3)."""
+    offered = (item for value in challenges for item in _digest_challenges(value))
+    return any(item.get("stale", "").lower() == "true" for item in offered)
+
+
 def _answer(
     challenge: Mapping[str, str],
     credentials: DigestCredentials,
@@ -147,7 +157,7 @@ def _answer(
         else h(key, nonce, request_digest)
     )
     fields = [
-        _user(credentials.user, h(credentials.user, realm) if _hashed(challenge) else None),
+        _user(credentials.user, challenge, h(credentials.user, realm)),
         f"realm={_quoted(realm)}",
         f"nonce={_quoted(nonce)}",
         f"uri={_quoted(target)}",
@@ -170,11 +180,11 @@ def _hashed(challenge: Mapping[str, str]) -> bool:
     return challenge.get("userhash", "").lower() == "true"
 
 
-def _user(user: str, hashed: str | None) -> str:
-    if hashed is not None:
+def _user(user: str, challenge: Mapping[str, str], hashed: str) -> str:
+    if _hashed(challenge):
         return f'username="{hashed}"'
-    if user.isascii():
-        return f"username={_quoted(user)}"
+    if user.isascii() or challenge.get("charset", "").upper() != "UTF-8":
+        return f"username={_quoted(user)}"  # older servers do not know `username*`
     return f"username*=UTF-8''{quote(to_bytes(user), safe='')}"
 
 

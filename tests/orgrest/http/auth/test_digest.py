@@ -81,9 +81,17 @@ def test_a_server_that_asks_for_hashed_names_does_not_get_the_name() -> None:
     assert (found["username"], found["userhash"]) == (expected, "true")
 
 
-def test_names_that_are_not_ascii_go_in_the_extended_form() -> None:
-    value = digest.answer([CHALLENGE.format("MD5")], DigestCredentials("Jäsøn", "x"), "GET", "/")
-    assert fields(value)["username*"] == "UTF-8''J%C3%A4s%C3%B8n"
+def test_a_name_that_is_not_ascii_has_the_form_that_the_server_knows() -> None:
+    jason, older = DigestCredentials("Jäsøn", "x"), CHALLENGE.format("MD5")
+    newer = f"{older}, charset=UTF-8"
+    assert (
+        fields(digest.answer([newer], jason, "GET", "/"))["username*"] == "UTF-8''J%C3%A4s%C3%B8n"
+    )
+    assert fields(digest.answer([older], jason, "GET", "/"))["username"] == "Jäsøn"
+    with RawServer(response(b"", f"WWW-Authenticate: {older}", status="401 No")) as server:
+        with Client() as client:
+            client.send(Request("GET", server.url, credentials=jason))
+        assert 'username="Jäsøn"'.encode() in server.requests[1]
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,20 @@ def test_a_challenge_is_answered_once_and_none_is_told_of() -> None:
     assert "did not ask for Digest" in done.value.value
 
 
+def test_a_nonce_that_is_too_old_does_not_refuse_the_password() -> None:
+    found = auth.read("Digest me you", document())
+    assert isinstance(found, Credentials)
+    flow = found.flow(Request("GET", "http://a/b"), "a", "/b")
+    next(flow)
+    flow.send(answer(401, WWW_Authenticate='Digest realm="r", nonce="n", qop="auth"'))
+    stale = answer(401, WWW_Authenticate='Digest realm="r", nonce="n2", qop="auth", stale=TRUE')
+    again = flow.send(stale).header("Authorization") or ""
+    assert 'nonce="n2"' in again
+    with pytest.raises(StopIteration) as done:
+        flow.send(stale)
+    assert done.value.value is None
+
+
 def test_a_device_is_asked_about_with_pauses_until_it_is_confirmed() -> None:
     flow = flows.issue(GRANT)
     steps: list[Any] = [flow.send(None), flow.send(100.0)]
