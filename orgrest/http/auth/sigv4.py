@@ -163,16 +163,23 @@ def _hmac(key: bytes, text: str) -> bytes:
 def region_and_service(credentials: AwsCredentials, host: str) -> tuple[str, str]:
     """Return the region and service of the credentials, or else those in the host name.
 
-    Host names are `service.region.amazonaws.com`, or `service.amazonaws.com` for us-east-1. Raises
-    `TransportError` if the region or the service cannot be determined.
+    Host names are `service.region.amazonaws.com`, or `service.amazonaws.com` for us-east-1; S3 and
+    OpenSearch have other forms, too. Raises `TransportError` if the region or the service cannot be
+    determined.
     """
     region, service = credentials.region, credentials.service
     name = host.partition(":")[0].lower()
-    labels = re.sub(r"\.amazonaws\.com(\.cn)?$", "", name).split(".")
+    labels = re.sub(r"\.dualstack(?=\.)|\.amazonaws\.com(\.cn)?$", "", name).split(".")
     if name.endswith((".amazonaws.com", ".amazonaws.com.cn")):
-        in_name = labels.pop() if _REGION.fullmatch(labels[-1]) and len(labels) > 1 else "us-east-1"
-        region = region or in_name
-        service = service or _SIGNING_NAMES.get(labels[-1], labels[-1])
+        *_, first, second = ["", *labels]
+        if second.startswith("s3-") and _REGION.fullmatch(second[3:]):  # bucket.s3-eu-west-1
+            first, second = "s3", second[3:]
+        elif _REGION.fullmatch(first) and second != "s3":  # search-name.eu-west-1.es
+            first, second = second, first
+        elif not (first and _REGION.fullmatch(second)):
+            first, second = second, "us-east-1"
+        region = region or second
+        service = service or _SIGNING_NAMES.get(first, first)
     if not (region and service):
         reason = (
             "AWS signatures require a region and a service, which cannot be derived "

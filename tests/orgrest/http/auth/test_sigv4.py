@@ -96,6 +96,13 @@ def test_a_request_to_s3_is_signed_as_its_documentation_does() -> None:
         ("x.execute-api.us-gov-west-1.amazonaws.com:443", "us-gov-west-1/execute-api"),
         ("email.eu-west-1.amazonaws.com", "eu-west-1/ses"),
         ("ec2.cn-north-1.amazonaws.com.cn", "cn-north-1/ec2"),
+        ("search-logs.eu-west-1.es.amazonaws.com", "eu-west-1/es"),
+        ("x.eu-west-1.aoss.amazonaws.com", "eu-west-1/aoss"),
+        ("b.s3-eu-west-1.amazonaws.com", "eu-west-1/s3"),
+        ("s3-eu-west-1.amazonaws.com", "eu-west-1/s3"),
+        ("b.s3.dualstack.eu-west-1.amazonaws.com", "eu-west-1/s3"),
+        ("logs.eu-west-1.s3.amazonaws.com", "us-east-1/s3"),
+        ("s3.amazonaws.com", "us-east-1/s3"),
     ],
 )
 def test_region_and_service_are_found_in_the_hosts_name(host: str, scope: str) -> None:
