@@ -320,7 +320,10 @@ def _number(value: object, default: float, *, most: float) -> float:
 def _refused(url: str, response: Response, content: dict[str, Any]) -> OrgrestError:
     if _is_too_large(response):
         content = {"error": f"a response larger than {_LARGEST // 2**20} MiB"}
-    return _error(f"{_place(url)} returned no token (status {response.status})", content)
+    error = _error(f"{_place(url)} returned no token (status {response.status})", content)
+    if response.status >= 500:
+        error.code = ""  # a later request may succeed with these credentials
+    return error
 
 
 def _error(what: str, content: Mapping[str, Any]) -> OrgrestError:

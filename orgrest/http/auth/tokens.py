@@ -82,24 +82,41 @@ class Tokens:
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._tokens: dict[Grant, tuple[Token, float | None]] = {}
+        self._refused: dict[Grant, OrgrestError] = {}
 
     def get(self, grant: Grant) -> Token:
         """Return a valid token for a grant. Raises OrgrestError if the server issues no token."""
         token, expires = self._tokens.get(grant, (None, None))
         if token is None or (expires is not None and expires - LEEWAY < self._steps.clock()):
             new = refreshed(self._steps, grant, token) if token else None
-            token = self._keep(grant, new or self._steps.token(issue(grant)))
+            token = self._keep(grant, new or self._issued(grant))
         return token
 
     def renew(self, grant: Grant) -> Token | None:
         """Replace a token that a server rejected, and return the new token.
 
-        Returns None if there is no refresh token, or if the token endpoint refuses it. Raises
-        TransportError if no response arrives.
+        Returns None if the token endpoint issues no token. Raises TransportError if no response
+        arrives.
         """
         token, _ = self._tokens[grant]
-        new = refreshed(self._steps, grant, token)
-        return None if new is None else self._keep(grant, new)
+        try:
+            new = refreshed(self._steps, grant, token) or self._issued(grant)
+        except TransportError:
+            raise
+        except OrgrestError:
+            return None
+        return self._keep(grant, new)
+
+    def _issued(self, grant: Grant) -> Token:
+        """Return a new token. A refused request is not repeated, as it might lock the account."""
+        if (refusal := self._refused.get(grant)) is not None:
+            raise OrgrestError(refusal.reason, code=refusal.code)
+        try:
+            return self._steps.token(issue(grant))
+        except OrgrestError as error:
+            if error.code == "credentials":
+                self._refused[grant] = error
+            raise
 
     def _keep(self, grant: Grant, token: Token) -> Token:
         expires = None if token.lifetime is None else self._steps.clock() + token.lifetime

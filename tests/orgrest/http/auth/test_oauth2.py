@@ -124,6 +124,33 @@ def test_one_token_serves_a_run_and_no_result_shows_it(provider: Provider, tmp_p
         assert {"t0ken-1", "id-t0ken", "s3cr:t%"} <= outcome.secrets
 
 
+def test_refused_credentials_are_tried_once_so_that_they_do_not_lock_the_account(
+    provider: Provider, tmp_path: Path
+) -> None:
+    text = asking("oauth2") + "\n### two\nGET HOST/api\nAuthorization: oauth2\n"
+    provider.answers = [("401 Unauthorized", {"error": "invalid_client"})]
+    reasons = [reason(outcome) for outcome in run(provider, text, tmp_path)]
+    assert ["(status 401): invalid_client" in text for text in reasons] == [True, True]
+    assert len(provider.forms) == 1
+    provider.answers = [("503 Service Unavailable", {})]
+    first, second = run(provider, text, tmp_path)
+    assert "(status 503)" in reason(first)
+    assert second.state == "done"
+
+
+def test_a_renewal_that_the_server_refuses_leaves_the_401(
+    provider: Provider,
+) -> None:
+    grant = oauth2.Grant(oauth2.CLIENT_CREDENTIALS, f"{provider.server.url}/token", "me", "s")
+    with Client() as client:
+        tokens = Tokens(Steps(client.send, none, none))
+        tokens.get(grant)
+        provider.answers = [("400 Bad Request", {"error": "invalid_client"})]
+        assert tokens.renew(grant) is None
+        assert tokens.renew(grant) is None
+        assert len(provider.forms) == 2
+
+
 def test_a_password_is_exchanged_for_a_token(provider: Provider, tmp_path: Path) -> None:
     text = asking("oauth2 password prod") + "\n@prod_useAuthorizationHeader = false\n"
     [outcome] = run(provider, text, tmp_path)
