@@ -36,7 +36,11 @@ def from_header(value: str) -> ClientCertificate:
     Raises OrgrestError if it is malformed.
     """
     if not re.fullmatch(f"(?:{_FIELD.pattern})+", value):
-        reason = "a client certificate must be written as `cert: FILE key: FILE passphrase: TEXT`"
+        reason = (
+            "a client certificate must be written as `cert: FILE key: FILE passphrase: TEXT`, "
+            "without spaces in FILE and TEXT (if there are any, define the certificate in "
+            "rest-client.certificates in .vscode/settings.json)"
+        )
         raise OrgrestError(reason, code="certificate")
     return _certificate(dict(_FIELD.findall(value)), "this header")
 

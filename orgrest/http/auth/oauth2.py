@@ -116,6 +116,8 @@ def reference(value: str) -> tuple[str, str]:
     """
     match = _REFERENCE.fullmatch(value.strip())
     if match is None:
+        if len(words := value.split()) == 3:
+            _flow(words[1])
         reason = (
             "OAuth 2.0 must be written as `oauth2 FLOW PREFIX`, for example oauth2 "
             "client_credentials prod"

@@ -115,6 +115,10 @@ _PHRASES: dict[type[BaseException], Phrase] = {
     ssl.SSLCertVerificationError: lambda e, _: (
         f"the server's TLS certificate is invalid: {e.verify_message}"
     ),
+    ssl.SSLEOFError: lambda *_: (
+        "TLS failed: the server closed the connection without giving a reason (it may require a "
+        "client certificate, or not trust the one that was sent)"
+    ),
     ssl.SSLError: lambda e, _: f"TLS failed: {(e.reason or str(e)).replace('_', ' ').lower()}",
     http.client.RemoteDisconnected: lambda *_: (
         "the server closed the connection without a response"

@@ -90,6 +90,7 @@ def test_a_malformed_certificate_is_not_sent_as_a_header(value: str) -> None:
     with pytest.raises(ExpansionError) as error:
         expand(request_file.parse(text).requests[0], Context())
     assert "s3cret" not in str(error.value)
+    assert ("without spaces" in str(error.value)) == value.startswith("cert")
 
 
 def test_the_certificate_that_a_proxy_would_pass_on_is_an_ordinary_header() -> None:

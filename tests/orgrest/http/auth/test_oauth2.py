@@ -222,6 +222,7 @@ def test_a_server_that_gives_no_token_is_an_error_and_the_request_is_not_sent(
         ("oauth2 hybrid", "use authorization_code instead"),
         ("oauth2 device", "no terminal"),
         ("oauth2 client a token_exchange b", "token exchange is not supported"),
+        ("oauth2 client_credential prod", "flow client_credential is unknown; supported: client"),
         ("oauth2 one two three", "must be written as `oauth2 FLOW PREFIX`,"),
     ],
 )

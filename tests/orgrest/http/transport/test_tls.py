@@ -13,6 +13,8 @@ from exchanges import failure, tls_of
 from servers import RawServer, closing, echo, reset
 
 from orgrest.http.transport.client import Client
+from orgrest.http.transport.errors import explain
+from orgrest.http.transport.limits import Limits
 from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
@@ -75,6 +77,14 @@ def test_tls_to_a_server_without_it_fails_in_plain_words(client: Client) -> None
     with RawServer(closing(b"HTTP/1.1 400 Bad\r\n\r\n")) as server:
         reason = failure(client, Request("GET", server.url.replace("http:", "https:")), timeout=0.5)
     assert reason.startswith(("TLS failed: ", "no response", "the response was not complete"))
+
+
+def test_a_server_that_hangs_up_may_not_trust_the_client_certificate() -> None:
+    error = ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "EOF occurred in violation of protocol (_ssl.c:24)")
+    reason = explain(error, Limits())
+    assert "closed the connection" in reason
+    assert "may require a client certificate" in reason
+    assert "ssl.c" not in reason
 
 
 def test_a_body_that_ends_with_a_reset_is_not_taken_for_the_whole(
