@@ -89,15 +89,17 @@ def _settled(job: Job, waited: tuple[Assertion, ...]) -> Needing[None]:
 def _retried(job: Job) -> Needing[None]:
     """Get the response to the job's request, retrying as the retry policy allows.
 
-    A response whose status the document expects is not retried.
+    A response whose status the document expects is not retried, nor is a token replaced after it.
     """
     assert job.request is not None  # noqa: S101 - the order of the stages
     policy, tokens = job.work.settings.retry_policy, job.work.tokens
     request = job.request if tokens is None else tokens.current(job.request)
     for attempt in itertools.count(1):
         exchange = _once(job, request)
-        if tokens is not None and exchange.response is not None and exchange.response.status == 401:
-            renewed = _renewed(job, request, tokens)
+        refusal = exchange.response
+        if tokens is not None and refusal is not None and refusal.status == 401:
+            expected = yield from _is_expected(job, refusal)
+            renewed = None if expected else _renewed(job, request, tokens)
             if renewed is not None:
                 request = renewed
                 exchange = _once(job, request)

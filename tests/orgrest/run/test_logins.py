@@ -380,6 +380,10 @@ def test_a_refused_token_of_a_password_is_refreshed_for_all_later_requests(
     outcomes = documents.run(f"{text}\n{text}", settings=settings)
     assert [outcome.exchanges[0].response.status for outcome in outcomes] == [200, 200]
     assert provider.asked[2:] == ["client_credentials"] * 2  # it has no refresh token
+    provider.refuses = 1
+    [outcome] = documents.run(f"{text}\n?? status == 401", settings=settings)
+    assert outcome.exchanges[0].response.status == 401  # as expected: no new token is requested
+    assert provider.asked[4:] == ["client_credentials"]
 
 
 def test_a_login_that_is_over_is_forgotten_and_the_next_run_signs_in(
