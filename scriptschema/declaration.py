@@ -11,7 +11,7 @@ import inspect
 import linecache
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, Final, NoReturn, TypeVar
@@ -69,18 +69,21 @@ def message(cls: type[MessageT]) -> type[MessageT]:
     return new_class
 
 
-def complete(module: types.ModuleType) -> dict[str, type[Message]]:
+def complete(module: types.ModuleType, sources: Mapping[str, str]) -> dict[str, type[Message]]:
     """Finish the messages in `module`. Return them by name, in the order of their declaration.
 
-    All messages must already exist, because they refer to each other.
+    All messages must already exist, because they refer to each other. `sources` is as in
+    `messages.SOURCES`.
     """
     names = vars(module)
+    origin = ""
     messages: dict[str, type[Message]] = {
         name: value
         for name, value in names.items()
         if isinstance(value, type) and issubclass(value, Message) and value is not Message
     }
-    for cls in messages.values():
+    for name, cls in messages.items():
+        origin = sources.get(name, origin)
         # In one call: compiling each annotation separately would take longer than all the rest.
         annotations = cls.__annotations__
         source = f"[{','.join(annotations.values())}]"
@@ -98,7 +101,7 @@ def complete(module: types.ModuleType) -> dict[str, type[Message]]:
         }
         if cls.ONEOF:  # oneofs such as `message.expr_oneof` read the descriptors
             super(Message, cls).__init_subclass__()
-        cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields)
+        cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields, origin)
         cls._child_slots = _child_slots(fields)
         cls._newer_slots = tuple(
             (field.name, field.rule == "repeated")
@@ -132,7 +135,7 @@ def _field_info(cls: type[Message], name: str, hint: Any) -> FieldInfo:
     return FieldInfo(cls.__name__, name, field.number, rule, inner, oneof, since)
 
 
-def _describe(fields: Sequence[FieldInfo]) -> str:
+def _describe(fields: Sequence[FieldInfo], source: str) -> str:
     lines = [
         f"    {field.name}: {field.type_name}, "
         + (f"one of {field.oneof}" if field.oneof else field.rule)
@@ -140,7 +143,7 @@ def _describe(fields: Sequence[FieldInfo]) -> str:
         + (f", since Luau {field.since}" if field.since else "")
         for field in fields
     ]
-    return "\n\nFields:\n" + "\n".join(lines or ["    none"]) + "\n"
+    return f"\n\nSource: {source}\n\nFields:\n" + "\n".join(lines or ["    none"]) + "\n"
 
 
 def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:

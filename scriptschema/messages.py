@@ -50,10 +50,7 @@ from scriptschema.versions import Version
 
 @message
 class Expr(Message):
-    """An expression. Exactly one of its alternatives is set, or none in an incomplete tree.
-
-    Source: specification 2.1.
-    """
+    """An expression. Exactly one of its alternatives is set, or none in an incomplete tree."""
 
     expr_oneof = OneOf[Message]()
     which = Which[
@@ -108,10 +105,7 @@ class Expr(Message):
 
 @message
 class ExprPrefix(Message):
-    """An expression that can be called or indexed: `f` in `f(x)`, `t` in `t.k`.
-
-    Source: specification 2.1.
-    """
+    """An expression that can be called or indexed: `f` in `f(x)`, `t` in `t.k`."""
 
     expr_oneof = OneOf[Message]()
     which = Which[
@@ -130,20 +124,14 @@ class ExprPrefix(Message):
 
 @message
 class Local(Message):
-    """A local variable, given by the index of its name.
-
-    Source: specification 2.1.
-    """
+    """A local variable, given by the index of its name."""
 
     name: Annotated[int, Field(1)]
 
 
 @message
 class Typename(Message):
-    """The name of a type, a generic or a generic pack (see `kind`), given by its index.
-
-    Source: specification 2.1.
-    """
+    """The name of a type, a generic or a generic pack (see `kind`), given by its index."""
 
     class Kind(IntEnum):
         """The kinds of type names: a type, a generic, or a type function that Luau defines."""
@@ -162,8 +150,6 @@ class Name(Message):
 
     `builtin` is an index into the names that the language and its library define. `custom` is an
     index into the program's own names.
-
-    Source: specification 2.1.
     """
 
     name_oneof = OneOf[int]()
@@ -174,28 +160,19 @@ class Name(Message):
 
 @message
 class ExprGroup(Message):
-    """An expression in parentheses: `(expr)`, which also truncates several values to one.
-
-    Source: specification 2.1.
-    """
+    """An expression in parentheses: `(expr)`, which also truncates several values to one."""
 
     expr: Annotated[Expr, Field(1)]
 
 
 @message
 class ExprConstantNil(Message):
-    """The constant `nil`.
-
-    Source: specification 2.1.
-    """
+    """The constant `nil`."""
 
 
 @message
 class ExprConstantBool(Message):
-    """The constants `true` and `false`.
-
-    Source: specification 2.1.
-    """
+    """The constants `true` and `false`."""
 
     val: Annotated[bool, Field(1)]
 
@@ -206,8 +183,6 @@ class ExprConstantNumber(Message):
 
     `double`, if set, is the number. `val` is then the nearest int32, for readers without
     extensions.
-
-    Source: specification 2.1.
     """
 
     val: Annotated[int, Field(1)]
@@ -220,8 +195,6 @@ class ExprConstantString(Message):
 
     Bytes that are not valid UTF-8 become lone surrogates (Python's `surrogateescape`), and are
     written back unchanged.
-
-    Source: specification 2.1.
     """
 
     val: Annotated[str, Field(1)]
@@ -229,30 +202,21 @@ class ExprConstantString(Message):
 
 @message
 class ExprLocal(Message):
-    """A local variable's value: `var`.
-
-    Source: specification 2.1.
-    """
+    """A local variable's value: `var`."""
 
     var: Annotated[Local, Field(1)]
 
 
 @message
 class ExprGlobal(Message):
-    """The value of the global variable `name`.
-
-    Source: specification 2.1.
-    """
+    """The value of the global variable `name`."""
 
     name: Annotated[Name, Field(1)]
 
 
 @message
 class ExprVarargs(Message):
-    """The variable arguments of the enclosing function: `...`.
-
-    Source: specification 2.1.
-    """
+    """The variable arguments of the enclosing function: `...`."""
 
 
 @message
@@ -262,8 +226,6 @@ class ExprCall(Message):
     If `self` is true and `func` is `expr.index`, possibly with explicit type arguments, this is the
     method call `expr:index(args)`. If `parenless` is true, the only argument, a string or a table,
     is written without parentheses: `func "x"`.
-
-    Source: specification 2.1.
     """
 
     func: Annotated[ExprPrefix, Field(1)]
@@ -274,10 +236,7 @@ class ExprCall(Message):
 
 @message
 class ExprIndexName(Message):
-    """A field selected by name: `expr.index`.
-
-    Source: specification 2.1.
-    """
+    """A field selected by name: `expr.index`."""
 
     expr: Annotated[ExprPrefix, Field(1)]
     index: Annotated[Name, Field(2)]
@@ -285,10 +244,7 @@ class ExprIndexName(Message):
 
 @message
 class ExprIndexExpr(Message):
-    """A field selected by a value: `expr[index]`.
-
-    Source: specification 2.1.
-    """
+    """A field selected by a value: `expr[index]`."""
 
     expr: Annotated[ExprPrefix, Field(1)]
     index: Annotated[Expr, Field(2)]
@@ -302,8 +258,6 @@ class ExprFunction(Message):
     `...: T...`, this type is the generic pack `vararg_pack` instead. `rettypes` has the results'
     types, and `rettail` is the pack that follows them. `vararg` is true if the parameters end with
     `...`.
-
-    Source: specification 2.1.
     """
 
     generics: Annotated[list[Typename], Field(1)] = attrs.field(factory=list)
@@ -320,10 +274,7 @@ class ExprFunction(Message):
 
 @message
 class TableItem(Message):
-    """An item of a table: `key_name = value`, `[key_expr] = value`, or just `value` without a key.
-
-    Source: specification 2.1.
-    """
+    """An item of a table: `key_name = value`, `[key_expr] = value`, or `value` without a key."""
 
     item_oneof = OneOf[Message]()
     which = Which[Literal["key_name", "key_expr"]]()
@@ -334,20 +285,14 @@ class TableItem(Message):
 
 @message
 class ExprTable(Message):
-    """A table: `{items}`.
-
-    Source: specification 2.1.
-    """
+    """A table: `{items}`."""
 
     items: Annotated[list[TableItem], Field(1)] = attrs.field(factory=list)
 
 
 @message
 class ExprUnary(Message):
-    """A unary operation: the operator `op` before `expr`.
-
-    Source: specification 2.1.
-    """
+    """A unary operation: the operator `op` before `expr`."""
 
     class Op(IntEnum):
         """The unary operators."""
@@ -362,10 +307,7 @@ class ExprUnary(Message):
 
 @message
 class ExprBinary(Message):
-    """A binary operation: `left op right`.
-
-    Source: specification 2.1.
-    """
+    """A binary operation: `left op right`."""
 
     class Op(IntEnum):
         """The binary operators."""
@@ -397,8 +339,6 @@ class ExprIfElse(Message):
     """A conditional expression: `if <cond> then <then> else <else>`.
 
     `elseif` holds the nested ExprIfElse of an `elseif` branch, in place of `else`.
-
-    Source: specification 2.1.
     """
 
     else_oneof = OneOf[Message]()
@@ -414,8 +354,6 @@ class ExprInterpString(Message):
     """An interpolated string: `` `a{b}` ``.
 
     Parts that are string constants are printed as text, and all other parts in braces.
-
-    Source: specification 2.1.
     """
 
     parts: Annotated[list[Expr], Field(1)] = attrs.field(factory=list)
@@ -423,10 +361,7 @@ class ExprInterpString(Message):
 
 @message
 class LValue(Message):
-    """An expression that can be assigned to.
-
-    Source: specification 2.1.
-    """
+    """An expression that can be assigned to."""
 
     lvalue_oneof = OneOf[Message]()
     which = Which[Literal["local", "global_", "index_name", "index_expr"]]()
@@ -441,10 +376,7 @@ class LValue(Message):
 
 @message
 class Stat(Message):
-    """A statement. Exactly one of its alternatives is set, or none in an incomplete tree.
-
-    Source: specification 2.2.
-    """
+    """A statement. Exactly one of its alternatives is set, or none in an incomplete tree."""
 
     stat_oneof = OneOf[Message]()
     which = Which[
@@ -497,10 +429,7 @@ class Stat(Message):
 
 @message
 class StatBlock(Message):
-    """Statements in order. A block that is itself a statement is `do body end`.
-
-    Source: specification 2.2.
-    """
+    """Statements in order. A block that is itself a statement is `do body end`."""
 
     body: Annotated[list[Stat], Field(1)] = attrs.field(factory=list)
 
@@ -510,8 +439,6 @@ class StatIf(Message):
     """`if <cond> then <then> else <else> end`.
 
     `elseif` holds the nested StatIf of an `elseif` branch, in place of `else`.
-
-    Source: specification 2.2.
     """
 
     else_oneof = OneOf[Message]()
@@ -524,10 +451,7 @@ class StatIf(Message):
 
 @message
 class StatWhile(Message):
-    """`while cond do body end`.
-
-    Source: specification 2.2.
-    """
+    """`while cond do body end`."""
 
     cond: Annotated[Expr, Field(1)]
     body: Annotated[StatBlock, Field(2)]
@@ -535,10 +459,7 @@ class StatWhile(Message):
 
 @message
 class StatRepeat(Message):
-    """`repeat body until cond`; `cond` sees the locals of `body`.
-
-    Source: specification 2.2.
-    """
+    """`repeat body until cond`; `cond` sees the locals of `body`."""
 
     body: Annotated[StatBlock, Field(1)]
     cond: Annotated[Expr, Field(2)]
@@ -546,36 +467,24 @@ class StatRepeat(Message):
 
 @message
 class StatBreak(Message):
-    """`break`: leaves the innermost loop.
-
-    Source: specification 2.2.
-    """
+    """`break`: leaves the innermost loop."""
 
 
 @message
 class StatContinue(Message):
-    """`continue`: starts the next iteration of the innermost loop.
-
-    Source: specification 2.2.
-    """
+    """`continue`: starts the next iteration of the innermost loop."""
 
 
 @message
 class StatReturn(Message):
-    """`return list`: leaves the function with the values in `list`.
-
-    Source: specification 2.2.
-    """
+    """`return list`: leaves the function with the values in `list`."""
 
     list: Annotated[builtins.list[Expr], Field(1)] = attrs.field(factory=builtins.list)
 
 
 @message
 class StatCall(Message):
-    """A call as a statement.
-
-    Source: specification 2.2.
-    """
+    """A call as a statement."""
 
     expr: Annotated[ExprCall, Field(1)]
 
@@ -586,8 +495,6 @@ class StatLocal(Message):
 
     If `is_const` is true, the statement is `const vars = values`. If `is_exported` is true, it
     begins with `export`.
-
-    Source: specification 2.2.
     """
 
     vars: Annotated[list[Local], Field(1)] = attrs.field(factory=list)
@@ -599,10 +506,7 @@ class StatLocal(Message):
 
 @message
 class StatFor(Message):
-    """`for var: type = from, to, step do body end`.
-
-    Source: specification 2.2.
-    """
+    """`for var: type = from, to, step do body end`."""
 
     var: Annotated[Local, Field(1)]
     from_: Annotated[Expr, Field(2)]
@@ -614,10 +518,7 @@ class StatFor(Message):
 
 @message
 class StatForIn(Message):
-    """`for vars: types in values do body end`; `types` correspond to `vars` by position.
-
-    Source: specification 2.2.
-    """
+    """`for vars: types in values do body end`; `types` correspond to `vars` by position."""
 
     vars: Annotated[list[Local], Field(1)] = attrs.field(factory=list)
     values: Annotated[list[Expr], Field(2)] = attrs.field(factory=list)
@@ -627,10 +528,7 @@ class StatForIn(Message):
 
 @message
 class StatAssign(Message):
-    """`vars = values`.
-
-    Source: specification 2.2.
-    """
+    """`vars = values`."""
 
     vars: Annotated[list[LValue], Field(1)] = attrs.field(factory=list)
     values: Annotated[list[Expr], Field(2)] = attrs.field(factory=list)
@@ -641,8 +539,6 @@ class StatCompoundAssign(Message):
     """`var op= value`, or `var //= value` if `floor` is true.
 
     If `floor` is true, the parser sets `op` to Div, and the printer ignores `op`.
-
-    Source: specification 2.2.
     """
 
     class Op(IntEnum):
@@ -668,8 +564,6 @@ class StatFunction(Message):
 
     If `self` is true and `var` is `expr.index`, this is a method:
     `function expr:index(args) body end`.
-
-    Source: specification 2.2.
     """
 
     var: Annotated[LValue, Field(1)]
@@ -683,8 +577,6 @@ class StatLocalFunction(Message):
 
     If `is_const` is true, the statement begins with `const function`. If `is_exported` is true, it
     begins with `export function`, and the function is also constant.
-
-    Source: specification 2.2.
     """
 
     var: Annotated[Local, Field(1)]
@@ -695,10 +587,7 @@ class StatLocalFunction(Message):
 
 @message
 class StatTypeAlias(Message):
-    """`export type name<generics, genericpacks...> = type`; the last generics may have `defaults`.
-
-    Source: specification 2.2.
-    """
+    """`export type name<generics, genericpacks...> = type`; the last ones may have `defaults`."""
 
     export: Annotated[bool, Field(1)]
     name: Annotated[Typename, Field(2)]
@@ -714,8 +603,6 @@ class StatRequireIntoLocalHelper(Message):
 
     `modulenum` is the index of the module. Only 0 is valid, because a ModuleSet has at most one
     module.
-
-    Source: specification 2.2.
     """
 
     var: Annotated[Local, Field(1)]
@@ -727,10 +614,7 @@ class StatRequireIntoLocalHelper(Message):
 
 @message
 class Type(Message):
-    """A type. Exactly one of its alternatives is set, or none in an incomplete tree.
-
-    Source: specification 2.3.
-    """
+    """A type. Exactly one of its alternatives is set, or none in an incomplete tree."""
 
     type_oneof = OneOf[Message]()
     which = Which[
@@ -765,20 +649,14 @@ class Type(Message):
 
 @message
 class TypePrimitive(Message):
-    """A primitive type (`number`, `boolean` ...), given by an index.
-
-    Source: specification 2.3.
-    """
+    """A primitive type (`number`, `boolean` ...), given by an index."""
 
     kind: Annotated[int, Field(1)]
 
 
 @message
 class TypeLiteral(Message):
-    """A named type: `name<generics, genericpacks..., arguments>`.
-
-    Source: specification 2.3.
-    """
+    """A named type: `name<generics, genericpacks..., arguments>`."""
 
     name: Annotated[Typename, Field(1)]
     generics: Annotated[list[Type], Field(2)] = attrs.field(factory=list)
@@ -791,8 +669,6 @@ class TypeTableItem(Message):
     """A property of a table type: `key: type`.
 
     If the key is not a name, `key_string` replaces `key`: `["key_string"]: type`.
-
-    Source: specification 2.3.
     """
 
     class Access(IntEnum):
@@ -809,10 +685,7 @@ class TypeTableItem(Message):
 
 @message
 class TypeTableIndexer(Message):
-    """The indexer of a table type: `[key]: value`.
-
-    Source: specification 2.3.
-    """
+    """The indexer of a table type: `[key]: value`."""
 
     key: Annotated[Type, Field(1)]
     value: Annotated[Type, Field(2)]
@@ -821,10 +694,7 @@ class TypeTableIndexer(Message):
 
 @message
 class TypeTable(Message):
-    """A table type: `{items, indexer}`; `indexer_position` items precede the indexer.
-
-    Source: specification 2.3.
-    """
+    """A table type: `{items, indexer}`; `indexer_position` items precede the indexer."""
 
     items: Annotated[list[TypeTableItem], Field(1)] = attrs.field(factory=list)
     indexer: Annotated[TypeTableIndexer | None, Field(2)] = None
@@ -840,8 +710,6 @@ class TypeFunction(Message):
 
     In the original schema, function types cannot be variadic. The specification lists this as an
     open item.
-
-    Source: specification 2.3.
     """
 
     generics: Annotated[list[Typename], Field(1)] = attrs.field(factory=list)
@@ -855,20 +723,14 @@ class TypeFunction(Message):
 
 @message
 class TypeTypeof(Message):
-    """The type of an expression: `typeof(expr)`.
-
-    Source: specification 2.3.
-    """
+    """The type of an expression: `typeof(expr)`."""
 
     expr: Annotated[Expr, Field(1)]
 
 
 @message
 class TypeUnion(Message):
-    """A union: `left | right`.
-
-    Source: specification 2.3.
-    """
+    """A union: `left | right`."""
 
     left: Annotated[Type, Field(1)]
     right: Annotated[Type, Field(2)]
@@ -876,10 +738,7 @@ class TypeUnion(Message):
 
 @message
 class TypeIntersection(Message):
-    """An intersection: `left & right`.
-
-    Source: specification 2.3.
-    """
+    """An intersection: `left & right`."""
 
     left: Annotated[Type, Field(1)]
     right: Annotated[Type, Field(2)]
@@ -887,10 +746,7 @@ class TypeIntersection(Message):
 
 @message
 class TypeClass(Message):
-    """A class of the host (`Instance`, `Vector3` ...), given by an index.
-
-    Source: specification 2.3.
-    """
+    """A class of the host (`Instance`, `Vector3` ...), given by an index."""
 
     kind: Annotated[int, Field(1)]
 
@@ -900,8 +756,6 @@ class TypeRef(Message):
     """A type that a required module exports: `prefix.index<arguments>`.
 
     `prefix` is the local variable that holds the module. `prefix_global`, if set, replaces it.
-
-    Source: specification 2.3.
     """
 
     prefix: Annotated[Local, Field(1)]
@@ -912,20 +766,14 @@ class TypeRef(Message):
 
 @message
 class TypeBoolean(Message):
-    """The singleton types `true` and `false`.
-
-    Source: specification 2.3.
-    """
+    """The singleton types `true` and `false`."""
 
     val: Annotated[bool, Field(1)]
 
 
 @message
 class TypeString(Message):
-    """A string singleton type. `val` can contain arbitrary bytes, as in ExprConstantString.
-
-    Source: specification 2.3.
-    """
+    """A string singleton type. `val` can contain arbitrary bytes, as in ExprConstantString."""
 
     val: Annotated[str, Field(1)]
 
@@ -935,10 +783,7 @@ class TypeString(Message):
 
 @message
 class ModuleSet(Message):
-    """A program and, if `module` is set, the module that it can require.
-
-    Source: specification 2.4.
-    """
+    """A program and, if `module` is set, the module that it can require."""
 
     module: Annotated[StatBlock | None, Field(1)] = None
     program: Annotated[StatBlock, Field(2)]
@@ -949,20 +794,14 @@ class ModuleSet(Message):
 
 @message
 class ExprConstantInteger(Message):
-    """An integer constant: `val` with the suffix `i`. A negative value is written in hexadecimal.
-
-    Source: https://rfcs.luau.org/type-integer.html
-    """
+    """An integer constant: `val` with the suffix `i`. A negative value is in hexadecimal."""
 
     val: Annotated[int, Field(1), Int64]
 
 
 @message
 class ExprCast(Message):
-    """A cast: `expr :: type`.
-
-    Source: https://luau.org/grammar
-    """
+    """A cast: `expr :: type`."""
 
     expr: Annotated[Expr, Field(1)]
     type: Annotated[Type, Field(2)]
@@ -970,10 +809,7 @@ class ExprCast(Message):
 
 @message
 class ExprInstantiate(Message):
-    """A generic function with explicit type arguments: `expr<<types>>`.
-
-    Source: https://luau.org/grammar
-    """
+    """A generic function with explicit type arguments: `expr<<types>>`."""
 
     expr: Annotated[ExprPrefix, Field(1)]
     types: Annotated[TypeArguments, Field(2)]
@@ -989,8 +825,6 @@ class ExprAttr(Message):
     `name` is the name of an attribute of type Unknown. `joined` is true if the attribute shares the
     previous attribute's brackets. `parenthesised` is true if the source has optional parentheses:
     `()`, or a pair around a single string or table.
-
-    Source: https://luau.org/grammar
     """
 
     class Kind(IntEnum):
@@ -1011,10 +845,7 @@ class ExprAttr(Message):
 
 @message
 class ExprLiteral(Message):
-    """An argument of an attribute.
-
-    Source: https://luau.org/grammar
-    """
+    """An argument of an attribute."""
 
     expr_oneof = OneOf[Message]()
     which = Which[Literal["nil", "bool", "number", "string", "table"]]()
@@ -1027,10 +858,7 @@ class ExprLiteral(Message):
 
 @message
 class LiteralTableItem(Message):
-    """An item of an attribute's table: `key_name = value`, or just `value` without a key.
-
-    Source: https://luau.org/grammar
-    """
+    """An item of an attribute's table: `key_name = value`, or just `value` without a key."""
 
     key_name: Annotated[Name | None, Field(1)] = None
     value: Annotated[ExprLiteral, Field(2)]
@@ -1038,10 +866,7 @@ class LiteralTableItem(Message):
 
 @message
 class ExprLiteralTable(Message):
-    """A table in an attribute: `{items}`.
-
-    Source: https://luau.org/grammar
-    """
+    """A table in an attribute: `{items}`."""
 
     items: Annotated[list[LiteralTableItem], Field(1)] = attrs.field(factory=list)
 
@@ -1051,10 +876,7 @@ class ExprLiteralTable(Message):
 
 @message
 class StatTypeFunction(Message):
-    """A type function: `type function name(args) body end`.
-
-    Source: https://luau.org/types/type-functions
-    """
+    """A type function: `type function name(args) body end`."""
 
     export: Annotated[bool, Field(1)]
     name: Annotated[Typename, Field(2)]
@@ -1066,8 +888,6 @@ class StatClass(Message):
     """A class: `class name members end`. `open` may precede it, and `extends` may follow the name.
 
     `extends` is a variable, or a field of a variable.
-
-    Source: Luau's parser, `parseClassStat`, with the flag DebugLuauUserDefinedClasses
     """
 
     name: Annotated[Local, Field(1)]
@@ -1079,10 +899,7 @@ class StatClass(Message):
 
 @message
 class ClassMember(Message):
-    """A member of a class: a property or a method.
-
-    Source: Luau's parser, `parseClassStat`
-    """
+    """A member of a class: a property or a method."""
 
     member_oneof = OneOf[Message]()
     which = Which[Literal["prop", "method"]]()
@@ -1092,10 +909,7 @@ class ClassMember(Message):
 
 @message
 class ClassProp(Message):
-    """A property of a class: `public name: type`.
-
-    Source: Luau's parser, `parseClassStat`
-    """
+    """A property of a class: `public name: type`."""
 
     name: Annotated[Name, Field(1)]
     type: Annotated[Type | None, Field(2)] = None
@@ -1103,10 +917,7 @@ class ClassProp(Message):
 
 @message
 class ClassMethod(Message):
-    """A method of a class: `function name(args) body end`, preceded by `public` if `access` is set.
-
-    Source: Luau's parser, `parseClassStat`
-    """
+    """A method of a class: `function name(args) body end`, after `public` if `access` is set."""
 
     class Access(IntEnum):
         """The access modifiers of a method."""
@@ -1126,8 +937,6 @@ class TypeOmitted(Message):
     """A placeholder for a missing type annotation.
 
     It is only used if a later name in the same list has a type annotation.
-
-    Source: https://luau.org/grammar
     """
 
 
@@ -1137,8 +946,6 @@ class TypePack(Message):
 
     If the source has the explicit return type `()`, the `rettail` of the ExprFunction is an empty
     list.
-
-    Source: https://luau.org/grammar
     """
 
     pack_oneof = OneOf[Message]()
@@ -1150,10 +957,7 @@ class TypePack(Message):
 
 @message
 class TypeList(Message):
-    """A list of types, and the pack that follows them: `types, tail`.
-
-    Source: https://luau.org/grammar
-    """
+    """A list of types, and the pack that follows them: `types, tail`."""
 
     types: Annotated[list[Type], Field(1)] = attrs.field(factory=list)
     tail: Annotated[TypePack | None, Field(2)] = None
@@ -1161,10 +965,7 @@ class TypeList(Message):
 
 @message
 class TypeArgument(Message):
-    """An argument for a generic: a type or a pack.
-
-    Source: https://luau.org/grammar
-    """
+    """An argument for a generic: a type or a pack."""
 
     argument_oneof = OneOf[Message]()
     which = Which[Literal["type", "pack"]]()
@@ -1174,26 +975,37 @@ class TypeArgument(Message):
 
 @message
 class TypeArguments(Message):
-    """The arguments for generics: `<items>`; without items, `<>`.
-
-    Source: https://luau.org/grammar
-    """
+    """The arguments for generics: `<items>`; without items, `<>`."""
 
     items: Annotated[list[TypeArgument], Field(1)] = attrs.field(factory=list)
 
 
 @message
 class GenericDefaults(Message):
-    """The defaults of a type's trailing generics and generic packs: `<T = types, U... = packs>`.
-
-    Source: https://luau.org/grammar
-    """
+    """The defaults of a type's trailing generics and generic packs: `<T = types, U... = packs>`."""
 
     types: Annotated[list[Type], Field(1)] = attrs.field(factory=list)
     packs: Annotated[list[TypePack], Field(2)] = attrs.field(factory=list)
 
 
-_ALL_MESSAGES: Final = complete(sys.modules[__name__])
+SOURCES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "Expr": "specification 2.1.",
+        "Stat": "specification 2.2.",
+        "Type": "specification 2.3.",
+        "ModuleSet": "specification 2.4.",
+        "ExprConstantInteger": "https://rfcs.luau.org/type-integer.html",
+        "ExprCast": "https://luau.org/grammar",
+        "StatTypeFunction": "https://luau.org/types/type-functions",
+        "StatClass": "Luau's parser, `parseClassStat`, with the flag DebugLuauUserDefinedClasses",
+        "ClassMember": "Luau's parser, `parseClassStat`",
+        "TypeOmitted": "https://luau.org/grammar",
+    }
+)
+"""The source of each message here, and of those that follow it up to the next message here. It is
+part of each class's docstring."""
+
+_ALL_MESSAGES: Final = complete(sys.modules[__name__], SOURCES)
 _VERSIONS: Final = sorted(
     {
         field.since
