@@ -1,7 +1,6 @@
 """Data exchange with protobuf's own tools: the `.proto` file, descriptors, text format and JSON.
 
-Everything is derived from `messages.py`. Text format uses protobuf's Python runtime. The other
-formats need only this package.
+Everything is derived from `messages.py`. Text format and descriptors use protobuf's Python runtime.
 """
 
 from scriptschema.codec.errors import FormatError

@@ -5,16 +5,16 @@ Source: the Protocol Buffers manual, "Language Guide (proto 2)"; descriptor.prot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from enum import IntEnum
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-from pure_protobuf.annotations import Field
-from pure_protobuf.message import BaseMessage
-
-from scriptschema.base import FieldInfo, Int64, Message
+from scriptschema.base import Message
 from scriptschema.messages import Schema, schema
 from scriptschema.versions import Version
+
+if TYPE_CHECKING:
+    from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 
 PACKAGE: Final = "script"
 """The package name in the `.proto` file (section 2 of the specification)."""
@@ -58,101 +58,60 @@ def _enums(version_schema: Schema, cls: type[Message]) -> list[type[IntEnum]]:
     ]
 
 
-# Descriptors: the part of descriptor.proto that the schema needs, written by pure-protobuf
-
-
-@dataclass
-class _EnumValue(BaseMessage):
-    name: Annotated[str, Field(1)]
-    number: Annotated[int, Field(2)]
-
-
-@dataclass
-class _Enum(BaseMessage):
-    name: Annotated[str, Field(1)]
-    value: Annotated[list[_EnumValue], Field(2)]
-
-
-@dataclass
-class _Field(BaseMessage):
-    name: Annotated[str, Field(1)]
-    number: Annotated[int, Field(3)]
-    label: Annotated[int, Field(4)]
-    type: Annotated[int, Field(5)]
-    type_name: Annotated[str | None, Field(6)] = None
-    oneof_index: Annotated[int | None, Field(9)] = None
-
-
-@dataclass
-class _Oneof(BaseMessage):
-    name: Annotated[str, Field(1)]
-
-
-@dataclass
-class _Message(BaseMessage):
-    name: Annotated[str, Field(1)]
-    field: Annotated[list[_Field], Field(2)]
-    enum_type: Annotated[list[_Enum], Field(4)]
-    oneof_decl: Annotated[list[_Oneof], Field(8)]
-
-
-@dataclass
-class _File(BaseMessage):
-    name: Annotated[str, Field(1)]
-    package: Annotated[str, Field(2)]
-    message_type: Annotated[list[_Message], Field(4)]
-
-
-@dataclass
-class _FileSet(BaseMessage):
-    file: Annotated[list[_File], Field(1)] = field(default_factory=list)
-
-
-LABELS: Final = {"optional": 1, "required": 2, "repeated": 3}
-TYPE_NUMBERS: Final[dict[type, int]] = {float: 1, Int64: 3, int: 5, bool: 8, str: 9}
-_TYPE_MESSAGE: Final = 11
-TYPE_BYTES: Final = 12
-_TYPE_ENUM: Final = 14
-
-
 def file_descriptor_set(luau: str | Version | None = None) -> bytes:
     """Return the schema as an encoded `google.protobuf.FileDescriptorSet` that contains one file.
 
     `luau` is as in `proto_source`.
     """
-    return bytes(_FileSet([file_descriptor(schema(luau), TYPE_NUMBERS)]))
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+    data: bytes = FileDescriptorSet(file=[file_descriptor(schema(luau))]).SerializeToString()
+    return data
 
 
-def file_descriptor(version_schema: Schema, type_numbers: dict[type, int]) -> _File:
+def file_descriptor(version_schema: Schema, *, strings: bool = True) -> FileDescriptorProto:
     """Return the descriptor of the `.proto` file.
 
-    `type_numbers` maps each scalar type to its number in descriptors.
+    If `strings` is false, string fields are declared as bytes, because not all values are UTF-8.
     """
-    descriptor = _File(f"{PACKAGE}.proto", PACKAGE, [])
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+    descriptor = FileDescriptorProto(name=f"{PACKAGE}.proto", package=PACKAGE)
     for name, cls in version_schema.messages.items():
-        fields = version_schema.fields[cls].values()
-        enums = _enums(version_schema, cls)
-        descriptor.message_type.append(
-            _Message(
-                name,
-                [_field_descriptor(info, type_numbers) for info in fields],
-                [
-                    _Enum(enum.__name__, [_EnumValue(m.name, m.value) for m in enum])
-                    for enum in enums
-                ],
-                [_Oneof(cls.ONEOF)] if cls.ONEOF else [],
+        message = descriptor.message_type.add(name=name)
+        for info in version_schema.fields[cls].values():
+            type_name = "bytes" if info.type is str and not strings else info.type_name
+            is_enum = issubclass(info.type, IntEnum)
+            add_field(
+                message, info.schema_name, info.tag, info.oneof or info.rule, type_name, is_enum
             )
-        )
+        for enum in _enums(version_schema, cls):
+            add_enum(message, enum.__name__, enum)
     return descriptor
 
 
-def _field_descriptor(info: FieldInfo, type_numbers: dict[type, int]) -> _Field:
-    number = type_numbers.get(info.type)
-    return _Field(
-        info.schema_name,
-        info.tag,
-        LABELS[info.rule],
-        number or (_TYPE_MESSAGE if info.is_message else _TYPE_ENUM),
-        None if number else f".{PACKAGE}.{info.type_name}",
-        0 if info.oneof else None,
-    )
+def add_field(
+    message: DescriptorProto, name: str, tag: int, rule: str, type_name: str, is_enum: bool
+) -> None:
+    """Add a field to the descriptor of a message. `rule` can also be the name of its oneof."""
+    in_oneof = rule not in ("required", "optional", "repeated")
+    field = message.field.add(name=name, number=tag)
+    field.label = field.Label.Value(f"LABEL_{'OPTIONAL' if in_oneof else rule.upper()}")
+    if in_oneof:
+        field.oneof_index = 0
+        if not message.oneof_decl:
+            message.oneof_decl.add(name=rule)
+    if type_name.islower():  # a scalar type
+        field.type = field.Type.Value(f"TYPE_{type_name.upper()}")
+    else:
+        field.type = field.TYPE_ENUM if is_enum else field.TYPE_MESSAGE
+        field.type_name = f".{PACKAGE}.{type_name}"
+
+
+def add_enum(
+    owner: FileDescriptorProto | DescriptorProto, name: str, members: Iterable[IntEnum]
+) -> None:
+    """Add an enum to the descriptor of a file or of a message."""
+    enum = owner.enum_type.add(name=name)
+    for member in members:
+        enum.value.add(name=member.name, number=member.value)

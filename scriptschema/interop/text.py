@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from scriptschema import wire
 from scriptschema.base import Message
 from scriptschema.codec.errors import FormatError, clipped
-from scriptschema.interop.descriptors import PACKAGE, TYPE_BYTES, TYPE_NUMBERS, file_descriptor
+from scriptschema.interop.descriptors import PACKAGE, file_descriptor
 from scriptschema.interop.protojson import Unknown
 from scriptschema.messages import Schema, schema
 from scriptschema.versions import Version
@@ -28,12 +28,9 @@ MessageT = TypeVar("MessageT", bound=Message)
 @cache
 def _runtime_classes(version_schema: Schema) -> dict[str, Any]:
     """Return the messages as protobuf runtime classes, by full name (`script.Expr`)."""
-    from google.protobuf import descriptor_pool, message_factory
+    from google.protobuf import message_factory
 
-    descriptor = file_descriptor(version_schema, {**TYPE_NUMBERS, str: TYPE_BYTES})
-    pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(bytes(descriptor))
-    return message_factory.GetMessageClassesForFiles([descriptor.name], pool)
+    return message_factory.GetMessages([file_descriptor(version_schema, strings=False)])
 
 
 def to_text(message: Message, *, luau: str | Version | None = None) -> str:

@@ -13,13 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from scriptschema import messages as m
-from scriptschema.interop.descriptors import (
-    LABELS,
-    PACKAGE,
-    TYPE_BYTES,
-    TYPE_NUMBERS,
-    file_descriptor,
-)
+from scriptschema.interop.descriptors import PACKAGE, add_enum, add_field, file_descriptor
 from scriptschema.versions import TODAY
 
 if TYPE_CHECKING:
@@ -96,19 +90,14 @@ _LIBRARIES: Final = (
 )
 _DEFAULTS: Final = ("is_const", "is_exported")
 """The fields whose default value in upstream's schema is false."""
-_NUMBERS: Final = {"int32": 5, "bool": 8}
 
 
 def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
     """Return upstream's schema: ours, changed according to the tables here.
 
-    If `strings` is false, string fields are declared as bytes, because not all values are UTF-8.
+    `strings` has the same meaning as in `file_descriptor`.
     """
-    from google.protobuf import descriptor_pb2
-
-    types = TYPE_NUMBERS if strings else {**TYPE_NUMBERS, str: TYPE_BYTES}
-    ours = bytes(file_descriptor(m.schema(TODAY), types))
-    descriptor: Any = descriptor_pb2.FileDescriptorProto.FromString(ours)
+    descriptor = file_descriptor(m.schema(TODAY), strings=strings)
     descriptor.name = "luau.proto"
     changed = [line.split() for line in _FIELDS.split("\n") if line.strip()]
     removed = {*_REMOVED, *(f"{message}.{name}" for message, name, *_ in changed)}
@@ -131,19 +120,18 @@ def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
             message.enum_type,
             [enum for enum in message.enum_type if f"{message.name}.{enum.name}" not in enums],
         )
-    for name, *row in changed:
+    for name, field_name, tag, rule, type_name in changed:
         if name not in by_name:
             by_name[name] = descriptor.message_type.add(name=name)
-        _add_field(by_name[name], *row)
+        is_enum = type_name in _ENUMS or "." in type_name
+        add_field(by_name[name], field_name, int(tag), rule, type_name, is_enum)
     library = by_name["ExprBuiltinRef"].enum_type.add(name="Library")
     for number, name in enumerate(_LIBRARIES):
         library.value.add(name=name, number=number)
-    for name, values in _ENUMS.items():
-        enum = descriptor.enum_type.add(name=name)
-        for member in values:
-            enum.value.add(name=member.name, number=member.value)
+    for name, members in _ENUMS.items():
+        add_enum(descriptor, name, members)
     _replace(descriptor.message_type, _reached(by_name))
-    return descriptor  # type: ignore[no-any-return]  # protobuf creates its class at run time
+    return descriptor
 
 
 def _reached(by_name: Mapping[str, Any]) -> list[Any]:
@@ -162,20 +150,6 @@ def _replace(items: Any, kept: list[Any]) -> None:
     copies = [type(item).FromString(item.SerializeToString()) for item in kept]
     del items[:]
     items.extend(copies)
-
-
-def _add_field(message: Any, name: str, tag: str, rule: str, type_name: str) -> None:
-    field = message.field.add(name=name, number=int(tag), label=LABELS.get(rule, 1))
-    if type_name in _NUMBERS:
-        field.type = _NUMBERS[type_name]
-    else:
-        is_enum = type_name in _ENUMS or "." in type_name
-        field.type = field.TYPE_ENUM if is_enum else field.TYPE_MESSAGE
-        field.type_name = f".{PACKAGE}.{type_name}"
-    if rule not in LABELS:
-        if not message.oneof_decl:
-            message.oneof_decl.add(name=rule)
-        field.oneof_index = 0
 
 
 @cache
