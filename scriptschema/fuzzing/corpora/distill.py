@@ -7,8 +7,9 @@ has all their features. The features come from the schema (`features`) or from a
 
 from __future__ import annotations
 
+import heapq
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -16,7 +17,6 @@ import attrs
 
 from scriptschema.files import FileError, Input
 from scriptschema.fuzzing.corpora import features
-from scriptschema.fuzzing.corpora.cover import cover
 from scriptschema.fuzzing.corpora.folder import CorpusFolder, name_of
 from scriptschema.fuzzing.corpora.reading import Reader, Report, corpus_files
 
@@ -119,3 +119,48 @@ def distill(
         covered |= mask
     counts.features = covered.bit_count()
     return counts
+
+
+def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[int]:
+    """Return the indexes of a few `masks` that cover every bit set in any of the `masks`.
+
+    The method is greedy set cover. The bits of `covered` count as covered from the start. Of two
+    masks that add the same number of bits, the one with the smaller size in `sizes` is chosen.
+    Every chosen mask is needed. A smaller set may exist, but the result is larger than the smallest
+    set by at most a factor of the logarithm of the number of bits.
+
+    Source: V. Chvatal, "A greedy heuristic for the set-covering problem" (1979); M. Minoux,
+    "Accelerated greedy algorithms for maximizing submodular set functions" (1978).
+    """
+    start = covered
+    heap = [(-mask.bit_count(), sizes[index], index) for index, mask in enumerate(masks)]
+    heapq.heapify(heap)
+    chosen = []
+    while heap:
+        _, size, index = heapq.heappop(heap)
+        gain = (masks[index] & ~covered).bit_count()
+        again = (-gain, size, index)
+        if gain and heap and heap[0] < again:
+            heapq.heappush(heap, again)
+        elif gain:
+            chosen.append(index)
+            covered |= masks[index]
+    return _without_needless(chosen, masks, sizes, start)
+
+
+def _without_needless(
+    chosen: list[int], masks: Sequence[int], sizes: Sequence[int], start: int
+) -> list[int]:
+    """Return `chosen` without masks whose bits are all in other chosen masks."""
+    largest_first = sorted(chosen, key=lambda index: (-sizes[index], -index))
+    later = []  # for each mask, the union of those after it
+    union = 0
+    for index in reversed(largest_first):
+        later.append(union)
+        union |= masks[index]
+    needed = set()
+    for index in largest_first:
+        if masks[index] & ~(start | later.pop()):
+            needed.add(index)
+            start |= masks[index]
+    return [index for index in chosen if index in needed]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
+from scriptschema.fuzzing import rewriting
 from scriptschema.fuzzing.context import NUMBERS, Context, context_of, kind_of
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.operators.lists import insertion
 from scriptschema.fuzzing.operators.mutation import CLOSED, Mutation
 from scriptschema.fuzzing.operators.running import jumps, removable, replaceable
-from scriptschema.fuzzing.operators.wrapping import WRAPPED_EXPRESSIONS, WRAPPED_STATEMENTS, free
-from scriptschema.fuzzing.rewriting import unwrapped
+from scriptschema.fuzzing.rewriting import Wrap, unwrapped
 from scriptschema.generation.programs import nodes
 
 _TRIES: Final = 8
@@ -142,16 +143,53 @@ def wrap(mut: Mutation, number: int) -> bool:
         kind = mut.kind(number, context)
         if mut.programs and (kind is None or number == 0):
             return False
-        ways = WRAPPED_EXPRESSIONS if kind == "string" else WRAPPED_EXPRESSIONS[:2]
+        ways = _WRAPPED_EXPRESSIONS if kind == "string" else _WRAPPED_EXPRESSIONS[:2]
         new: Any = ways[mut.below(len(ways))](copy(node))
         text = node.which == "string" and new.which == "interpstring"
         safe = mut.programs and not (text or jumps(mut.index, number))
         return mut.put(number, new, safe=safe)
     if mut.programs and (node.which not in CLOSED or jumps(mut.index, number)):
         return False
-    around = WRAPPED_STATEMENTS[mut.below(len(WRAPPED_STATEMENTS))]
-    new = around(copy(node), free(mut.context(number)))
+    around = _WRAPPED_STATEMENTS[mut.below(len(_WRAPPED_STATEMENTS))]
+    variables = mut.context(number).variables
+    new = around(copy(node), next((n for n in range(64) if n not in variables), 63))
     return mut.put(number, new, safe=mut.programs)
+
+
+def _in_branch(stat: m.Stat, _: int) -> m.Stat:
+    return nodes.stat("if_", m.StatIf(cond=nodes.boolean(True), then=nodes.block([stat])))
+
+
+def _in_pcall(stat: m.Stat, _: int) -> m.Stat:
+    return nodes.call_statement(nodes.call_builtin("pcall", rewriting.function(stat)))
+
+
+def _in_function(stat: m.Stat, name: int) -> m.Stat:
+    declared = nodes.local_function(name, nodes.function([], [stat]))
+    call = nodes.call_statement(nodes.call_local(name, []))
+    return nodes.stat("block", nodes.block([declared, call]))
+
+
+_WRAPPED_STATEMENTS: Final[Sequence[Wrap]] = (
+    _in_branch,
+    partial(rewriting.in_loop, times=2),
+    _in_pcall,
+    _in_function,
+    rewriting.in_function,
+    rewriting.in_coroutine,
+    rewriting.in_loop,
+)
+
+
+def _called(node: m.Expr) -> m.Expr:
+    return nodes.call(nodes.as_prefix(rewriting.function(nodes.return_([node]))), [])
+
+
+_WRAPPED_EXPRESSIONS: Final[Sequence[Callable[[m.Expr], m.Expr]]] = (
+    nodes.group,
+    _called,
+    lambda node: m.Expr(interpstring=m.ExprInterpString(parts=[node])),
+)
 
 
 def unwrap(mut: Mutation, number: int) -> bool:

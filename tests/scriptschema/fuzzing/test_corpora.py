@@ -14,7 +14,7 @@ from scriptschema import files, strategies, wire
 from scriptschema.base import walk
 from scriptschema.files import FileError, Input
 from scriptschema.fuzzing.corpora import features, reading
-from scriptschema.fuzzing.corpora.cover import cover
+from scriptschema.fuzzing.corpora.distill import cover
 from scriptschema.fuzzing.corpora.folder import CorpusFolder, Journal
 from scriptschema.fuzzing.corpora.reading import Found, Reader, corpus_files
 from scriptschema.generation.trees import generate

@@ -27,11 +27,10 @@ from scriptschema.fuzzing.oracles.construct import (
     operations_of,
     text_of,
 )
-from scriptschema.fuzzing.oracles.differential import difference, is_repeated
+from scriptschema.fuzzing.oracles.differential import difference, is_repeated, ulps_apart
 from scriptschema.fuzzing.oracles.judging import Judge, JudgeError, is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.needed import needed_operations, needed_words
-from scriptschema.fuzzing.oracles.numbers import ulps_apart
 from scriptschema.fuzzing.oracles.severity import SEVERITIES, is_at_least, rank_of, severity_of
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
