@@ -64,12 +64,14 @@ _output = section("Output")
 )
 @_targets(
     "--timeout",
+    "seconds",
     type=Number(0, min_open=True),
     metavar="S",
     help="The time limit for each run, in seconds.",
 )
 @_targets(
     "--memory",
+    "megabytes",
     type=click.IntRange(1),
     metavar="MB",
     help="The memory limit for each run, in megabytes.",
@@ -122,7 +124,7 @@ _output = section("Output")
 )
 @_work(
     "--for",
-    "seconds",
+    "limit",
     callback=duration,
     metavar="TIME",
     help="The time limit: 30s, 10m, 8h, not counting the programs that probe the targets at the "
@@ -244,7 +246,7 @@ def fuzz(
     output: Path | None,
     jobs: int,
     address: str | None,
-    seconds: float | None,
+    limit: float | None,
     count: int | None,
     fail_on_find: str | None,
     seeds_folder: Path | None,
@@ -308,7 +310,7 @@ def fuzz(
         import tempfile
 
         output = output or Path(tempfile.mkdtemp(prefix="scriptschema-demo-")) / "campaign"
-        seconds = seconds or DEMO_SECONDS
+        limit = limit or DEMO_SECONDS
         options["words"] = options["words"] or ("luau-web",)
     if output is None:
         raise click.UsageError("missing folder for the campaign: use -o FOLDER")
@@ -330,7 +332,7 @@ def fuzz(
             session = Session(
                 campaign,
                 jobs=jobs,
-                seconds=seconds,
+                seconds=limit,
                 programs=count,
                 workers=workers,
                 on_event=display,

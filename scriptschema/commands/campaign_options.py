@@ -72,31 +72,20 @@ _OPTIONS = {
 
 
 def config_of(
-    folder: Path,
-    *,
-    words: tuple[str, ...],
-    config_path: Path | None,
-    variants: tuple[str, ...],
-    timeout: float | None,
-    memory: int | None,
-    crash: str | None,
-    error: str | None,
-    known: Path | None,
-    **options: Any,
+    folder: Path, *, words: tuple[str, ...], config_path: Path | None, **options: Any
 ) -> Config | None:
     """Return the configuration from the options, or None to continue an existing campaign.
 
-    Raises a usage error if options are missing, invalid or contradictory.
+    The names in `options` are those of fields of `Config` and of a target. Raises a usage error if
+    options are missing, invalid or contradictory.
     """
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.targets.description import KINDS, TargetError, from_word
 
-    options_given = {name: value for name, value in options.items() if value is not None}
-    if known is not None:
-        options_given["known"] = str(known.absolute())
-    limits: dict[str, Any] = {"variants": variants or None, "seconds": timeout}
-    limits |= {"megabytes": memory, "crash": crash, "error": error}
-    limits = {name: value for name, value in limits.items() if value is not None}
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    limits = {name: given.pop(name) for name in _OPTIONS if name in given}
+    if "known" in given:
+        given["known"] = str(given["known"].absolute())
     if config_path is not None:
         extra = ["--target"] * bool(words) + [_OPTIONS[name] for name in limits]
         if extra:
@@ -104,14 +93,14 @@ def config_of(
                 f"{', '.join(extra)} cannot be combined with --config: the file describes the "
                 "targets"
             )
-        return _read_config(config_path, options_given)
+        return _read_config(config_path, given)
     if not words:
         is_campaign = (folder / "campaign.json").exists()
-        given = [*(f"--{name}" for name in options_given), *(_OPTIONS[name] for name in limits)]
-        if is_campaign and given:
+        extra = [*(f"--{name}" for name in given), *(_OPTIONS[name] for name in limits)]
+        if is_campaign and extra:
             raise click.UsageError(
                 f"{folder} is an existing campaign, which keeps its options: to continue it, omit "
-                f"{', '.join(given)}; for a new campaign, use another folder and --target"
+                f"{', '.join(extra)}; for a new campaign, use another folder and --target"
             )
         if not is_campaign:
             raise click.UsageError(
@@ -119,15 +108,12 @@ def config_of(
                 "existing campaign, give only its folder)"
             )
         return None
-    is_afl = options_given.get("engine") == "afl"
-    if is_afl and ":" not in words[0] and words[0] not in KINDS:
+    if given.get("engine") == "afl" and ":" not in words[0] and words[0] not in KINDS:
         words = (f"command:{words[0]}", *words[1:])
     try:
-        _check_engine(options_given)
+        _check_engine(given)
         targets = [from_word(word, **limits) for word in words]
-        return Config(
-            targets=tuple(_with_absolute_folder(target) for target in targets), **options_given
-        )
+        return Config(targets=tuple(map(_with_absolute_folder, targets)), **given)
     except TargetError as error:
         raise click.BadParameter(str(error), param_hint="--target") from None
     except ValueError as error:

@@ -14,7 +14,7 @@ from scriptschema import files
 from scriptschema.files import FileError
 from scriptschema.fuzzing.oracles.differential import COMPARED, OUTPUT
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table
-from scriptschema.fuzzing.targets.probing import ANNOTATIONS, SPELLINGS, Probed, names
+from scriptschema.fuzzing.targets.probing import ANNOTATIONS, SPELLINGS, Probed, as_json, names
 from scriptschema.luau.names import DEFAULT
 from scriptschema.versions import Version
 
@@ -148,15 +148,7 @@ class Config:
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
-        return {
-            "format": FORMAT,
-            **attrs.asdict(self, recurse=False),
-            "targets": [target.as_json() for target in self.targets],
-            "oracles": [*self.oracles],
-            "without": [*self.without],
-            "only": [*self.only],
-            "probed": [target.as_json() for target in self.probed],
-        }
+        return {"format": FORMAT, **as_json(self)}
 
     @classmethod
     def from_json(cls, value: Any) -> Config:
@@ -169,7 +161,7 @@ class Config:
                     "campaign"
                 )
             tables = fields.pop("targets", None)
-            if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            if not isinstance(tables, list | tuple) or not all(isinstance(t, dict) for t in tables):
                 raise ValueError(
                     "targets must be a list of tables, in TOML one [[targets]] for each target"
                 )

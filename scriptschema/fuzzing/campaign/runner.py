@@ -260,10 +260,9 @@ class Runner:
         # Variants that optimize more usually come last, and show the bug even without `@native`.
         for (description, variant), run in reversed([*zip(variants, runs, strict=False)]):
             if run.outcome.kind in outcome.BROKEN and len(variants) > 1:
-                target = from_table({**description.as_json(), "variants": [variant]})
-                return Runner(
-                    attrs.evolve(self.config, targets=(target,)), full_limits=self.full_limits
-                )
+                target = from_table({**attrs.asdict(description), "variants": [variant]})
+                config = attrs.evolve(self.config, targets=(target,))
+                return Runner(config, full_limits=self.full_limits)
         return None
 
     def close(self) -> None:

@@ -117,10 +117,6 @@ class Description:
             return self.command.replace("{variant}", variant)
         return " ".join([*self.name.split(), *variant.split()])
 
-    def as_json(self) -> dict[str, Any]:
-        """Return all fields as JSON data."""
-        return {**attrs.asdict(self), "variants": [*self.variants]}
-
 
 def from_table(table: Mapping[str, Any]) -> Description:
     """Return the description of a target, given a TOML or JSON table.

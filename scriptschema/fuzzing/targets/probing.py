@@ -87,16 +87,6 @@ class Probed:
     luau: Version | None = None
     fails: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return all fields as JSON data."""
-        luau = None if self.luau is None else str(self.luau)
-        return {
-            **attrs.asdict(self),
-            "missing": [*self.missing],
-            "luau": luau,
-            "fails": {**self.fails},
-        }
-
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Probed:
         """Return the properties stored in JSON data. Raises KeyError or TypeError if invalid."""
@@ -119,6 +109,13 @@ class Probed:
         lacks = ", ".join([*whole, *rest])
         known = f"{known}: lacks {lacks}" if lacks else known
         return f"{known}; {failures(self.fails)}" if self.fails else known
+
+
+def as_json(value: Any) -> dict[str, Any]:
+    """Return the fields of an attrs object as JSON data. A version of Luau becomes a string."""
+    return attrs.asdict(
+        value, value_serializer=lambda _, __, each: str(each) if type(each) is Version else each
+    )
 
 
 def probe(description: Description) -> Probed:

@@ -28,7 +28,7 @@ from scriptschema.fuzzing.targets.calibration import Normal
 from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
-from scriptschema.fuzzing.targets.probing import Probed, probe
+from scriptschema.fuzzing.targets.probing import Probed, as_json, probe
 from scriptschema.fuzzing.targets.reports import outcome_of
 from scriptschema.luau.parse import parse
 
@@ -235,7 +235,7 @@ def test_a_target_that_fails_on_each_if_is_reported_before_the_campaign(
     assert [*probed.fails] == ["an if statement"]
     assert f"every program with an if statement fails: {kind.kind}: {kind.error}" in str(probed)
     assert "ExprIfElse" not in probed.missing
-    assert Probed.from_json(json.loads(json.dumps(probed.as_json()))) == probed
+    assert Probed.from_json(json.loads(json.dumps(as_json(probed)))) == probed
 
 
 @pytest.mark.slow

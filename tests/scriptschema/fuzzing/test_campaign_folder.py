@@ -16,6 +16,7 @@ from scriptschema.fuzzing.oracles.judging import broken
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table, from_word
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.fuzzing.targets.probing import as_json
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
 from scriptschema.messages import ModuleSet
@@ -340,7 +341,7 @@ def test_targets_have_short_forms_and_tables() -> None:
     assert (web.kind, web.folder, web.variants) == ("luau-web", "tools", ("-O0", "-O1", "-O2"))
     command = from_word("command:luau {variant} {file}", variants=("-O0", "-O2"), seconds=2.0)
     assert command.run_name("-O2") == "luau -O2 {file}"
-    assert from_table(json.loads(json.dumps(command.as_json()))) == command
+    assert from_table(json.loads(json.dumps(as_json(command)))) == command
     assert from_word("persistent:node a.mjs").run_name("") == "node a.mjs"
 
 

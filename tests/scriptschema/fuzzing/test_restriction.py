@@ -11,7 +11,14 @@ from scriptschema.fuzzing.campaign.config import Config, load, missing_of
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.restriction import Restriction
 from scriptschema.fuzzing.targets.description import Description
-from scriptschema.fuzzing.targets.probing import SYNTAX, Probed, names, probe, version_of
+from scriptschema.fuzzing.targets.probing import (
+    SYNTAX,
+    Probed,
+    as_json,
+    names,
+    probe,
+    version_of,
+)
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
@@ -143,7 +150,7 @@ def test_a_campaign_is_for_the_oldest_of_its_targets_or_for_what_it_is_told() ->
     told = Config(targets=(CAT,), probed=(old,), luau="0.723")
     assert told.version == Version(723)
     assert Config.from_json(told.as_json()) == told
-    assert Probed.from_json(old.as_json()) == old
+    assert Probed.from_json(as_json(old)) == old
     with pytest.raises(ValueError, match="unknown version of Luau"):
         Config(targets=(CAT,), luau="1")
 
