@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.processes import TESTS, lacks_luau
 from benchmarks.timing import table, verdict
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
@@ -25,7 +26,6 @@ from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.targets.description import Description
 
-TESTS = Path(__file__).parent.parent / "tests"
 PLANTED = f"node {TESTS / 'luau' / 'planted.mjs'} {TESTS / 'luau'}"
 SERVICE = f"{sys.executable} {TESTS / 'scriptschema' / 'fuzzing' / 'service.py'}"
 
@@ -62,13 +62,7 @@ LATER_BUGS: Bugs = {
 
 def main(smoke: bool) -> None:
     """Print all figures."""
-    sys.path.append(str(TESTS / "luau"))
-    from real_luau import what_is_missing
-
-    missing = what_is_missing()
-    if missing:
-        print(f"left out: the planted bugs ({missing})\n")
-    else:
+    if not lacks_luau("the planted bugs"):
         find_planted(5.0 if smoke else 600.0)
     efficiency(8.0 if smoke else 30.0)
 

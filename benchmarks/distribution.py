@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from enum import IntEnum
 from pathlib import Path
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-
-from benchmarks.timing import table, verdict
+from benchmarks.generation import drawn
+from benchmarks.timing import count, table, verdict
 from scriptschema import strategies
 from scriptschema.base import Message, walk
 from scriptschema.choices import BytesChoices
@@ -32,11 +31,11 @@ HYPOTHESIS = f"Hypothesis, size {strategies.DEFAULT_SIZE}"
 def main(smoke: bool) -> None:
     """Print the tables and draw the charts."""
     targets(smoke)
-    count = 20 if smoke else 1000
+    number = 20 if smoke else 1000
     statistics = CorpusStats()
     rows = []
     occurring: dict[str, Counter[str]] = {}
-    for name, make in sources(count).items():
+    for name, make in sources(number).items():
         stats = statistics if name == DEFAULT else CorpusStats()
         facts = occurring.setdefault(name, Counter())
         for tree in make():
@@ -51,8 +50,8 @@ def main(smoke: bool) -> None:
             )
         )
     header = ("source", "nodes: least", "median", "90 %", "most", "depth: median", "90 %", "most")
-    table((*header, "never occur"), rows, f"{count} trees of each (a quarter of the large ones)")
-    occurrences({name: occurring[name] for name in (DEFAULT, BYTES, HYPOTHESIS)}, count)
+    table((*header, "never occur"), rows, f"{number} trees of each (a quarter of the large ones)")
+    occurrences({name: occurring[name] for name in (DEFAULT, BYTES, HYPOTHESIS)}, number)
     print_report(statistics)
     if not smoke:
         DRAWING.parent.mkdir(exist_ok=True)
@@ -77,18 +76,18 @@ def facts_of(tree: Message) -> set[str]:
     return facts
 
 
-def occurrences(occurring: Mapping[str, Counter[str]], count: int) -> None:
+def occurrences(occurring: Mapping[str, Counter[str]], number: int) -> None:
     """Print the percentage of each source's trees in which the rarest features occur."""
     every = {fact for facts in occurring.values() for fact in facts}
     least = {fact: min(facts[fact] for facts in occurring.values()) for fact in every}
     rows = [
-        (fact, *(f"{facts[fact] / count:.1%}" for facts in occurring.values()))
+        (fact, *(f"{facts[fact] / number:.1%}" for facts in occurring.values()))
         for fact in sorted(every, key=lambda fact: (least[fact], fact))[:20]
     ]
     table(("of all trees", *occurring), rows, f"the rarest of {len(every)}")
     for name, facts in occurring.items():
         rarest = min(facts[fact] for fact in every)
-        verdict(f"{name}: percent with the rarest", 100 * rarest / count, 1, least=True)
+        verdict(f"{name}: percent with the rarest", 100 * rarest / number, 1, least=True)
     print()
 
 
@@ -100,7 +99,7 @@ def targets(smoke: bool) -> None:
     for size in sizes:
         for cls in (ModuleSet, StatBlock, Expr, Type):
             trees = range(3 if size >= 100_000 else max(9, min(200, 20_000 // size)))
-            found = sorted(nodes(generate(cls, seed=i, size=size)) for i in trees)
+            found = sorted(count(generate(cls, seed=i, size=size)) for i in trees)
             middle = statistics.median(found)
             ratio = middle / size
             worst = max(worst, ratio, 1 / ratio)
@@ -110,45 +109,22 @@ def targets(smoke: bool) -> None:
     print(f"{'met   ' if worst <= 2 else 'MISSED'}  medians within a factor of 2: {worst:.2f}\n")
 
 
-def nodes(tree: Message) -> int:
-    """Return the number of nodes of a tree."""
-    return sum(1 for _ in walk(tree))
-
-
-def sources(count: int) -> dict[str, Callable[[], list[Message]]]:
+def sources(number: int) -> dict[str, Callable[[], list[Message]]]:
     """Return a function for each source of trees, by the source's name.
 
-    It makes `count` trees, or a quarter as many if they have 2000 nodes.
+    It makes `number` trees, or a quarter as many if they have 2000 nodes.
     """
 
-    def examples() -> list[Message]:
-        trees: list[Message] = []
-
-        @seed(1)
-        @settings(
-            max_examples=count,
-            database=None,
-            deadline=None,
-            phases=[Phase.generate],
-            suppress_health_check=[HealthCheck.too_slow],
-        )
-        @given(strategies.module_sets())
-        def property_test(tree: Message) -> None:
-            trees.append(tree)
-
-        property_test()
-        return trees
-
     def from_bytes() -> list[Message]:
-        data = [random.Random(i).randbytes(4096) for i in range(count)]
+        data = [random.Random(i).randbytes(4096) for i in range(number)]
         return [generate(choices=BytesChoices(item)) for item in data]
 
     return {
-        DEFAULT: lambda: [generate(seed=i) for i in range(count)],
-        f"{DEFAULT}, swarm": lambda: [generate(seed=i, swarm=True) for i in range(count)],
+        DEFAULT: lambda: [generate(seed=i) for i in range(number)],
+        f"{DEFAULT}, swarm": lambda: [generate(seed=i, swarm=True) for i in range(number)],
         "RandomChoices, size 2000": lambda: [
-            generate(seed=i, size=2000) for i in range(count // 4)
+            generate(seed=i, size=2000) for i in range(number // 4)
         ],
         BYTES: from_bytes,
-        HYPOTHESIS: examples,
+        HYPOTHESIS: lambda: drawn(strategies.module_sets(), number),
     }

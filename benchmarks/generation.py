@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from benchmarks.timing import Times, clock, in_turns, memory, noise, table, verdict
+from benchmarks.timing import (
+    Case,
+    clock,
+    count,
+    growth,
+    in_turns,
+    memory,
+    noise,
+    table,
+    verdict,
+)
 from scriptschema import strategies, wire
 from scriptschema.base import FieldInfo, Message, walk
 from scriptschema.choices import BytesChoices
@@ -26,47 +36,27 @@ def main(smoke: bool) -> None:
     seeds = range(3 if smoke else 100)
     data = [random.Random(i).randbytes(4096) for i in seeds]
     examples = 5 if smoke else 100
-    by_hand, hand_nodes = construction([generate(seed=i, size=SIZE) for i in seeds])
-    tasks: dict[str, Callable[[], tuple[float, int]]] = {
-        "by hand": lambda: (clock(by_hand), hand_nodes),
-        "RandomChoices": lambda: timed(lambda: [generate(seed=i, size=SIZE) for i in seeds]),
-        "BytesChoices": lambda: timed(
-            lambda: [generate(choices=BytesChoices(item), size=SIZE) for item in data]
-        ),
-        "RandomChoices, swarm": lambda: timed(
-            lambda: [generate(seed=i, size=SIZE, swarm=True) for i in seeds]
-        ),
+    tasks: dict[str, Callable[[], Sequence[Message]]] = {
+        "by hand": construction([generate(seed=i, size=SIZE) for i in seeds]),
+        "RandomChoices": lambda: [generate(seed=i, size=SIZE) for i in seeds],
+        "BytesChoices": lambda: [generate(choices=BytesChoices(i), size=SIZE) for i in data],
+        "RandomChoices, swarm": lambda: [generate(seed=i, size=SIZE, swarm=True) for i in seeds],
         "Hypothesis": lambda: drawn(strategies.module_sets(), examples),
         "Hypothesis, idiomatic": lambda: drawn(IDIOMATIC[ModuleSet], examples),
     }
-    nodes: dict[str, int] = {}
-
-    def measure(name: str) -> float:
-        """Return the seconds per node.
-
-        The seconds alone are not comparable: Hypothesis makes different trees in each round.
-        """
-        seconds, nodes[name] = tasks[name]()
-        return seconds / nodes[name]
-
-    times = in_turns({n: lambda n=n: measure(n) for n in tasks}, 2 if smoke else 7)
+    times = in_turns(tasks, 2 if smoke else 7, per_node)
     ours = times["RandomChoices"].best
     rows = [
-        (
-            name,
-            f"{nodes[name]:,}",
-            f"{taken.best * 1e6:.2f}",
-            f"{1 / taken.best:,.0f}",
-            f"{taken.best / ours:.2f}",
-        )
+        (name, f"{taken.best * 1e6:.2f}", f"{1 / taken.best:,.0f}", f"{taken.best / ours:.2f}")
         for name, taken in times.items()
     ]
-    header = ("source", "nodes", "us a node", "nodes a second", "time, RandomChoices = 1")
+    header = ("source", "us a node", "nodes a second", "time, RandomChoices = 1")
     table(header, rows, f"trees of {SIZE} nodes (Hypothesis: up to {strategies.DEFAULT_SIZE})")
-    made = memory(lambda: [generate(seed=i, size=SIZE) for i in seeds])
-    count = sum(1 for i in seeds for _ in walk(generate(seed=i, size=SIZE)))
-    print(f"memory of generated trees: {made / count:.0f} bytes a node\n")
-    grown = growth(smoke)
+    generated = tasks["RandomChoices"]
+    bytes_a_node = memory(generated) / count(*generated())
+    print(f"memory of generated trees: {bytes_a_node:.0f} bytes a node\n")
+    sizes = (10, 100) if smoke else (10, 100, 1_000, 10_000, 100_000, 1_000_000)
+    grown = growth("growth", ("size", "nodes"), map(case, sizes), 2 if smoke else 5)
     noise(times, grown)
     verdict(
         "RandomChoices, us a node more than by hand",
@@ -79,15 +69,18 @@ def main(smoke: bool) -> None:
     print()
 
 
-def timed(make: Callable[[], list[Message]]) -> tuple[float, int]:
-    """Return the seconds that making trees took, and their number of nodes."""
+def per_node(make: Callable[[], Sequence[Message]]) -> float:
+    """Return the seconds that making trees takes for each node.
+
+    The seconds alone are not comparable: Hypothesis makes different trees in each round.
+    """
     made: list[Message] = []
     seconds = clock(lambda: made.extend(make()))
-    return seconds, sum(1 for tree in made for _ in walk(tree))
+    return seconds / count(*made)
 
 
-def drawn(strategy: SearchStrategy[Any], examples: int) -> tuple[float, int]:
-    """Return the seconds that a property test takes, and the number of nodes that it received.
+def drawn(strategy: SearchStrategy[Any], examples: int) -> list[Message]:
+    """Return the trees that a property test receives.
 
     Examples that Hypothesis abandons because they grow too large take time as well.
     """
@@ -105,14 +98,14 @@ def drawn(strategy: SearchStrategy[Any], examples: int) -> tuple[float, int]:
     def property_test(tree: Message) -> None:
         trees.append(tree)
 
-    seconds = clock(property_test)
-    return seconds, sum(1 for tree in trees for _ in walk(tree))
+    property_test()
+    return trees
 
 
-def construction(trees: list[ModuleSet]) -> tuple[Callable[[], None], int]:
-    """Return a function that builds the trees with hand-written code, and their number of nodes."""
+def construction(trees: list[ModuleSet]) -> Callable[[], list[Message]]:
+    """Return a function that builds the trees with hand-written code."""
     lines = ["def build():"]
-    count = 0
+    roots = []
     for tree in trees:
         names: dict[int, str] = {}
         for index, (message, _) in enumerate(reversed(list(walk(tree)))):
@@ -122,12 +115,14 @@ def construction(trees: list[ModuleSet]) -> tuple[Callable[[], None], int]:
                 for name, field in message.FIELDS.items()
                 if getattr(message, name) is not None and getattr(message, name) != []
             ]
-            lines.append(f"    n{index} = {type(message).__name__}({', '.join(arguments)})")
-            count += 1
+            name = f"tree{len(roots)}" if message is tree else f"n{index}"
+            lines.append(f"    {name} = {type(message).__name__}({', '.join(arguments)})")
+        roots.append(name)
+    lines.append(f"    return [{', '.join(roots)}]")
     scope: dict[str, Any] = {**MESSAGES, **{n.replace(".", "_"): e for n, e in ENUMS.items()}}
     compile_source("\n".join(lines), scope, "benchmark")
-    build: Callable[[], None] = scope["build"]
-    return build, count
+    build: Callable[[], list[Message]] = scope["build"]
+    return build
 
 
 def as_source(value: Any, names: dict[int, str]) -> str:
@@ -185,36 +180,15 @@ IDIOMATIC: dict[type, SearchStrategy[Any]] = {
 }
 
 
-# Growth
-
-
-def sizes(smoke: bool) -> Iterator[int]:
-    """Yield sizes from 10 to a million nodes; with `smoke`, only small sizes."""
-    yield from (10, 100) if smoke else (10, 100, 1_000, 10_000, 100_000, 1_000_000)
-
-
-def growth(smoke: bool) -> dict[str, Times]:
-    """Print how the time grows with the size of trees; return the times."""
-    rows = []
-    all_times = {}
-    for size in sizes(smoke):
-        repeat = 1 if smoke else max(1, 20_000 // size)
-        trees = [generate(seed=i, size=size) for i in range(repeat)]
-        data = [wire.encode(tree) for tree in trees]
-        nodes = sum(1 for tree in trees for _ in walk(tree))
-        times = in_turns(
-            {
-                "generate": lambda s=size, n=repeat: clock(
-                    lambda: [generate(seed=i, size=s) for i in range(n)]
-                ),
-                "encode": lambda t=trees: clock(lambda: [wire.encode(tree) for tree in t]),
-                "decode": lambda d=data: clock(lambda: [wire.decode(ModuleSet, i) for i in d]),
-            },
-            2 if smoke or size > 100_000 else 5,
-        )
-        all_times |= {f"{name} {size}": taken for name, taken in times.items()}
-        figures = [f"{taken.best / nodes * 1e6:.2f}" for taken in times.values()]
-        rows.append((f"{size:,}", f"{nodes / repeat:,.0f}", *figures))
-        del trees, data
-    table(("size", "nodes", "generate", "encode", "decode"), rows, "growth, us a node")
-    return all_times
+def case(size: int) -> Case:
+    """Return the tasks for trees of a size."""
+    repeat = max(1, 20_000 // size)
+    trees = [generate(seed=i, size=size) for i in range(repeat)]
+    data = [wire.encode(tree) for tree in trees]
+    nodes = count(*trees)
+    tasks = {
+        "generate": lambda: [generate(seed=i, size=size) for i in range(repeat)],
+        "encode": lambda: [wire.encode(tree) for tree in trees],
+        "decode": lambda: [wire.decode(ModuleSet, item) for item in data],
+    }
+    return (f"{size:,}", f"{nodes / repeat:,.0f}"), nodes, tasks

@@ -7,11 +7,10 @@ out, with a message, if it is not installed.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from benchmarks.timing import clock, in_turns, noise, table, verdict
+from benchmarks.processes import lacks_luau
+from benchmarks.timing import in_turns, noise, table, verdict
 from scriptschema import wire
 from scriptschema.choices import RandomChoices
 from scriptschema.fuzzing.editing import copy, replace
@@ -23,7 +22,6 @@ from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import repair
 from scriptschema.messages import Expr, ModuleSet
 
-TESTS = Path(__file__).parent.parent / "tests" / "luau"
 SIZES = {28: 130, 200: 500}
 """The microseconds that a mutant may take, by size of the program."""
 
@@ -67,23 +65,19 @@ def speed(size: int, trees: int, rounds: int) -> None:
 
     times = in_turns(
         {
-            "a mutant": lambda: clock(
-                lambda: [
-                    finish(mutator.mutate(wire.decode(ModuleSet, d), choices).tree) for d in data
-                ]
-            ),
-            "replace, repair": lambda: clock(
-                lambda: [finish(plain(wire.decode(ModuleSet, d))) for d in data]
-            ),
-            "decode": lambda: clock(lambda: [wire.decode(ModuleSet, d) for d in data]),
-            "mutate": lambda: clock(lambda: [mutator.mutate(tree, choices) for tree in parents]),
-            "mutate ten times": lambda: clock(lambda: [ten_times(tree) for tree in parents]),
-            "and check first": lambda: clock(lambda: [ten_checked(tree) for tree in parents]),
-            "encode": lambda: clock(lambda: [wire.encode(tree) for tree in parents]),
-            "render": lambda: clock(lambda: [render(tree) for tree in parents]),
-            "index": lambda: clock(lambda: [Index(tree) for tree in parents]),
-            "copy": lambda: clock(lambda: [copy(tree) for tree in parents]),
-            "repair": lambda: clock(lambda: [repair(tree) for tree in parents]),
+            "a mutant": lambda: [
+                finish(mutator.mutate(wire.decode(ModuleSet, d), choices).tree) for d in data
+            ],
+            "replace, repair": lambda: [finish(plain(wire.decode(ModuleSet, d))) for d in data],
+            "decode": lambda: [wire.decode(ModuleSet, d) for d in data],
+            "mutate": lambda: [mutator.mutate(tree, choices) for tree in parents],
+            "mutate ten times": lambda: [ten_times(tree) for tree in parents],
+            "and check first": lambda: [ten_checked(tree) for tree in parents],
+            "encode": lambda: [wire.encode(tree) for tree in parents],
+            "render": lambda: [render(tree) for tree in parents],
+            "index": lambda: [Index(tree) for tree in parents],
+            "copy": lambda: [copy(tree) for tree in parents],
+            "repair": lambda: [repair(tree) for tree in parents],
         },
         rounds,
     )
@@ -117,13 +111,10 @@ def chain(length: int) -> None:
 
 def running(count: int) -> None:
     """Print the share of mutants that run to completion. Their original programs all do."""
-    sys.path.append(str(TESTS))
-    from real_luau import RealLuau, what_is_missing
-
-    missing = what_is_missing()
-    if missing:
-        print(f"left out: how many mutants run ({missing})\n")
+    if lacks_luau("how many mutants run"):
         return
+    from real_luau import RealLuau
+
     with RealLuau() as luau:
 
         def runs(tree: ModuleSet) -> bool:

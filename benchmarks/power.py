@@ -8,16 +8,17 @@ each statement; library members and metamethods are counted by functions that re
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import attrs
 
-from benchmarks.timing import clock, in_turns, noise, table, verdict
-from scriptschema.base import walk
+from benchmarks.generation import drawn, per_node
+from benchmarks.processes import lacks_luau
+from benchmarks.timing import Case, clock, count, growth, in_turns, noise, table, verdict
+from scriptschema import strategies
+from scriptschema.base import Message, walk
 from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
 from scriptschema.luau.names import DEFAULT
@@ -35,8 +36,6 @@ from scriptschema.messages import (
     StatBlock,
     StatCall,
 )
-
-TESTS = Path(__file__).parent.parent / "tests" / "luau"
 
 MEMBERS = [f"{library}.{name}" for library, names in DEFAULT.libraries.items() for name in names]
 
@@ -66,75 +65,48 @@ class Figures:
 def main(smoke: bool) -> None:
     """Print all figures."""
     speed(5 if smoke else 200, rounds=2 if smoke else 7)
-    growth((100, 1000) if smoke else (100, 1000, 10_000, 100_000), rounds=1 if smoke else 5)
+    sizes = (100, 1000) if smoke else (100, 1000, 10_000, 100_000)
+    growth("growth", ("",), map(case, sizes), 1 if smoke else 5)
     hypothesis_speed(5 if smoke else 300)
     real(5 if smoke else 1000)
 
 
 def speed(programs: int, rounds: int) -> None:
     """Print the time per node to generate programs from seeds."""
-
-    def costs(make: Callable[[int], ModuleSet]) -> float:
-        trees: list[ModuleSet] = []
-        seconds = clock(lambda: trees.extend(make(seed) for seed in range(programs)))
-        return seconds / sum(count(tree) for tree in trees) * 1e6
-
+    tasks = {
+        name: lambda make=make: [make(seed) for seed in range(programs)]
+        for name, make in KINDS.items()
+    }
     program(seed=0)  # which compiles the templates
-    times = in_turns({name: lambda make=make: costs(make) for name, make in KINDS.items()}, rounds)
-    rows = [(name, f"{took.best:.2f}") for name, took in times.items()]
+    times = in_turns(tasks, rounds, per_node)
+    rows = [(name, f"{took.best * 1e6:.2f}") for name, took in times.items()]
     table(("", "us a node"), rows, f"{programs} programs of 200 nodes from seeds")
     verdict("new beside old, a node", times["new"].best / times["old"].best, 1.0, least=False)
     noise(times)
 
 
-def growth(sizes: tuple[int, ...], rounds: int) -> None:
-    """Print the time per node in small and in large programs."""
-    rows = []
-    for size in sizes:
-        nodes = count(program(seed=size, size=size))
-        times = in_turns(
-            {"": lambda size=size: clock(lambda: program(seed=size, size=size))}, rounds
-        )
-        rows.append((f"{nodes:,} nodes", f"{times[''].best / nodes * 1e6:.2f}"))
-    table(("growth", "us a node"), rows)
+def case(size: int) -> Case:
+    """Return the task for a program of a size."""
+    nodes = count(program(seed=size, size=size))
+    return (f"{nodes:,} nodes",), nodes, {"program": lambda: program(seed=size, size=size)}
 
 
 def hypothesis_speed(examples: int) -> None:
     """Print how many programs per second Hypothesis draws."""
-    from hypothesis import HealthCheck, Phase, given, settings
-
-    from scriptschema import strategies
-
-    made = []
-
-    @settings(
-        max_examples=examples,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(strategies.programs())
-    def draw(tree: ModuleSet) -> None:
-        made.append(tree)
-
-    seconds = clock(draw)
-    mean = sum(count(tree) for tree in made) / max(1, len(made))
+    made: list[Message] = []
+    seconds = clock(lambda: made.extend(drawn(strategies.programs(), examples)))
     table(
         ("from Hypothesis", "examples a second", "mean size"),
-        [("programs()", f"{len(made) / seconds:.0f}", f"{mean:.0f}")],
+        [("programs()", f"{len(made) / seconds:.0f}", f"{count(*made) / len(made):.0f}")],
     )
 
 
 def real(programs: int) -> None:
     """Print what the real Luau reports about programs."""
-    sys.path.append(str(TESTS))
-    from real_luau import RealLuau, what_is_missing
-
-    missing = what_is_missing()
-    if missing:
-        print(f"left out: what the real Luau says of programs ({missing})\n")
+    if lacks_luau("what the real Luau says of programs"):
         return
+    from real_luau import RealLuau
+
     seen = {}
     with RealLuau() as luau:
         for name, make in KINDS.items():
@@ -302,8 +274,3 @@ def tick(number: int) -> Stat:
             )
         )
     )
-
-
-def count(tree: ModuleSet | StatBlock) -> int:
-    """Return the number of messages in a tree."""
-    return sum(1 for _ in walk(tree))

@@ -1,12 +1,16 @@
-"""Measures the time and memory of commands."""
+"""Measures the time and memory of commands, and finds the real Luau."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import attrs
+
+TESTS = Path(__file__).parent.parent / "tests"
 
 
 @attrs.frozen
@@ -46,3 +50,17 @@ def measure(command: list[str], runs: int, environment: dict[str, str]) -> Measu
             raise SystemExit(f"{command[0]} failed: {errors.decode(errors='replace')[-500:]}")
         memory = max(memory, used.ru_maxrss)
     return Measured(seconds, memory / 1024, cpu)
+
+
+def lacks_luau(what: str) -> bool:
+    """Return whether the real Luau is missing, so that `what` is left out. If so, print it.
+
+    Otherwise, `real_luau` can be imported.
+    """
+    sys.path.append(str(TESTS / "luau"))
+    from real_luau import what_is_missing
+
+    missing = what_is_missing()
+    if missing:
+        print(f"left out: {what} ({missing})\n")
+    return bool(missing)

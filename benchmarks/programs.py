@@ -1,4 +1,4 @@
-"""Programs: the cost of repair, render and parse, and how much programs do in the real Luau.
+"""Programs: the cost of repair, render and parse, and how many trees compile and run in real Luau.
 
 The figures are shown next to those of a peer: libprotobuf-mutator with the printer of Luau 677's
 own fuzzer, for 10,000 trees grown by mutation (mean 26 nodes) and also by crossover (mean 230
@@ -8,35 +8,20 @@ nodes). Parts that need the real Luau are left out, with a message, if it is not
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from typing import Any
 
-import attrs
-
-from benchmarks.timing import clock, in_turns, noise, table
+from benchmarks.processes import lacks_luau
+from benchmarks.timing import Case, count, growth, in_turns, noise, table
 from scriptschema.base import walk
 from scriptschema.generation.trees import generate
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import check, repair
-from scriptschema.messages import (
-    Expr,
-    ExprConstantNumber,
-    ExprGlobal,
-    Local,
-    LValue,
-    ModuleSet,
-    Name,
-    Stat,
-    StatBlock,
-    StatCompoundAssign,
-)
+from scriptschema.messages import Local, ModuleSet
 
-TESTS = Path(__file__).parent.parent / "tests" / "luau"
-COUNTED = attrs.evolve(DEFAULT, customs=(*DEFAULT.customs, "executed"))
 PEER = {26: {"compile": 0.93, "end": 0.33}, 230: {"compile": 0.77, "end": 0.15}}
 PEER_FAILURES = {
     "attempt to call a nil value": 0.30,
@@ -51,7 +36,8 @@ def main(smoke: bool) -> None:
     """Print all figures."""
     trees = [generate(ModuleSet, seed=seed, size=200) for seed in range(5 if smoke else 200)]
     speed(trees, rounds=2 if smoke else 7)
-    growth((100, 1000) if smoke else (100, 1000, 10_000, 100_000), rounds=1 if smoke else 5)
+    sizes = (100, 1000) if smoke else (100, 1000, 10_000, 100_000)
+    growth("growth", ("",), map(case, sizes), 1 if smoke else 5)
     spread(20 if smoke else 2000)
     real(20 if smoke else 300)
 
@@ -61,14 +47,14 @@ def speed(trees: Sequence[ModuleSet], rounds: int) -> None:
     repaired = [repair(tree) for tree in trees]
     sources = [render(tree.program) for tree in repaired]
     programs = [tree.program for tree in repaired]
-    nodes = {"all": count(trees), "programs": count(programs)}
+    nodes = {"all": count(*trees), "programs": count(*programs)}
     megabytes = sum(len(source.encode()) for source in sources) / 1e6
-    tasks: dict[str, Callable[[], float]] = {
-        "repair": lambda: clock(lambda: [repair(tree) for tree in trees]),
-        "repair, of a valid tree": lambda: clock(lambda: [repair(tree) for tree in repaired]),
-        "check": lambda: clock(lambda: [check(tree) for tree in trees]),
-        "render": lambda: clock(lambda: [render(program) for program in programs]),
-        "parse": lambda: clock(lambda: [parse(source) for source in sources]),
+    tasks: dict[str, Callable[[], Any]] = {
+        "repair": lambda: [repair(tree) for tree in trees],
+        "repair, of a valid tree": lambda: [repair(tree) for tree in repaired],
+        "check": lambda: [check(tree) for tree in trees],
+        "render": lambda: [render(program) for program in programs],
+        "parse": lambda: [parse(source) for source in sources],
     }
     times = in_turns(tasks, rounds)
     rows = []
@@ -80,25 +66,17 @@ def speed(trees: Sequence[ModuleSet], rounds: int) -> None:
     noise(times)
 
 
-def growth(sizes: Sequence[int], rounds: int) -> None:
-    """Print the time per node in small and in large trees."""
-    rows = []
-    for size in sizes:
-        tree = generate(ModuleSet, seed=size, size=size)
-        repaired = repair(tree)
-        source = render(repaired.program)
-        times = in_turns(
-            {
-                "repair": lambda tree=tree: clock(lambda: repair(tree)),
-                "render": lambda tree=repaired: clock(lambda: render(tree.program)),
-                "parse": lambda text=source: clock(lambda: parse(text)),
-            },
-            rounds,
-        )
-        nodes = count([tree])
-        each = [f"{took.best / nodes * 1e6:.2f}" for took in times.values()]
-        rows.append((f"{nodes:,} nodes", *each))
-    table(("growth, us a node", "repair", "render", "parse"), rows)
+def case(size: int) -> Case:
+    """Return the tasks for a tree of a size."""
+    tree = generate(ModuleSet, seed=size, size=size)
+    repaired = repair(tree)
+    source = render(repaired.program)
+    tasks: dict[str, Callable[[], Any]] = {
+        "repair": lambda: repair(tree),
+        "render": lambda: render(repaired.program),
+        "parse": lambda: parse(source),
+    }
+    return (f"{count(tree):,} nodes",), count(tree), tasks
 
 
 def spread(trees: int) -> None:
@@ -124,41 +102,36 @@ def spread(trees: int) -> None:
 
 def real(trees: int) -> None:
     """Print what the real Luau reports about trees."""
-    sys.path.append(str(TESTS))
-    from real_luau import RealLuau, what_is_missing
-
-    missing = what_is_missing()
-    if missing:
-        print(f"left out: what the real Luau says of programs ({missing})\n")
+    if lacks_luau("what the real Luau says of programs"):
         return
+    from real_luau import RealLuau
+
     rows = []
     failures: Counter[str] = Counter()
     with RealLuau() as luau:
         for size, swarm in ((26, False), (26, True), (230, False), (230, True)):
-            compiled = compiled_repaired = ended = late = small = statements = 0
+            compiled = compiled_repaired = ended = late = small = 0
             for seed in range(trees):
                 tree = generate(ModuleSet, seed=seed, size=size, swarm=swarm)
                 repaired = repair(tree)
                 compiled += all(luau.compile(text) is None for text in texts(tree))
                 compiled_repaired += all(luau.compile(text) is None for text in texts(repaired))
-                small += count([repaired]) <= 3  # the program's, a block's and one statement's
+                small += count(repaired) <= 3  # the program's, a block's and one statement's
                 sources = render_module_set(repaired)
                 answer = luau.run(sources.program, sources.module, milliseconds=50)
                 ended += answer.error is None
                 late += answer.timeout
                 failures[kind(answer.error)] += 1
-                statements += executed(luau, repaired)
             peer = PEER[size]
             shares = [
                 f"{part / trees:.0%}" for part in (compiled, compiled_repaired, ended, late, small)
             ]
-            mean = f"{statements / trees:.0f}"
             name = f"{size} nodes{', swarm' if swarm else ''}"
-            rows.append((name, *shares, mean, f"{peer['compile']:.0%}", f"{peer['end']:.0%}"))
+            rows.append((name, *shares, f"{peer['compile']:.0%}", f"{peer['end']:.0%}"))
     table(
         (
             f"{trees:,} trees of each kind", "compile", "repaired", "end", "too late",
-            "tiny", "statements", "peer compiles", "peer ends",
+            "tiny", "peer compiles", "peer ends",
         ),
         rows,
     )  # fmt: skip
@@ -194,37 +167,3 @@ def kind(error: str | None) -> str:
     )
     text = re.sub(r"(attempt to index nil|invalid 'for').*", r"\1", text)
     return re.sub(r"'[^']*'|#?\d+", "...", text) if not text.startswith("invalid 'for'") else text
-
-
-def executed(luau: object, tree: ModuleSet) -> int:
-    """Return the number of statements that a program executes.
-
-    A counting statement before each statement counts them. The number is 0 if the program runs out
-    of time.
-    """
-    counted = repair(tree)
-    for node, _ in [*walk(counted.program)]:
-        if isinstance(node, StatBlock):
-            node.body = [part for statement in node.body for part in (one_more(), statement)]
-    body = render(counted.program, names=COUNTED)
-    source = f"executed = 0 local print = print\npcall(function(...)\n{body}end)\nprint(executed)"
-    answer = luau.run(source, milliseconds=50)
-    last = answer.output.rpartition("\n")[2]
-    return int(last) if answer.error is None and last.isdigit() else 0
-
-
-def one_more() -> Stat:
-    """Return the statement that counts: `executed += 1`."""
-    name = Name(custom=len(COUNTED.customs) - 1)
-    return Stat(
-        compound_assign=StatCompoundAssign(
-            op=StatCompoundAssign.Op.Add,
-            var=LValue(global_=ExprGlobal(name=name)),
-            value=Expr(number=ExprConstantNumber(val=1)),
-        )
-    )
-
-
-def count(trees: Sequence[ModuleSet] | Sequence[StatBlock]) -> int:
-    """Return the number of messages in the trees."""
-    return sum(1 for tree in trees for _ in walk(tree))

@@ -1,37 +1,34 @@
-"""The process in which `codec` measures protobuf's Python runtime; see `codec.PythonRuntime`.
+"""The process in which `codec.python_runtime` measures protobuf's Python runtime.
 
-It reads a line with the number of trees, the trees as a stream, and a line for each measurement,
-`encode` or `decode`. It writes a line with the name of the runtime, and a line with the seconds of
-each measurement.
+Its arguments are the number of rounds, and tasks, `encode` or `decode`. It reads the trees as a
+stream from standard input. It writes a line with the name of the runtime, and then a line for each
+task with the seconds of each round.
 """
 
 import sys
-from itertools import islice
 
 import spec
 from google.protobuf.internal import api_implementation
 
-from benchmarks.timing import clock
+from benchmarks.timing import in_turns
 from scriptschema.files import read_delimited
 
 
-def main() -> None:
-    """Answer requests until the end of standard input."""
-    source = sys.stdin.buffer
-    count = int(source.readline())
-    print(api_implementation.Type(), flush=True)
-    data = [item for _, item in islice(read_delimited(source), count)]
-    if len(data) < count:
+def main(rounds: str, *names: str) -> None:
+    """Measure the tasks, if this is the runtime in Python."""
+    print(api_implementation.Type())
+    data = [item for _, item in read_delimited(sys.stdin.buffer)]
+    if api_implementation.Type() != "python":
         return
     runtime = spec.runtime_classes()["ModuleSet"]
     parsed = [runtime.FromString(item) for item in data]
     tasks = {
-        b"encode": lambda: [item.SerializeToString() for item in parsed],
-        b"decode": lambda: [runtime.FromString(item) for item in data],
+        "encode": lambda: [item.SerializeToString() for item in parsed],
+        "decode": lambda: [runtime.FromString(item) for item in data],
     }
-    for line in source:
-        print(clock(tasks[line.strip()]), flush=True)
+    for times in in_turns({name: tasks[name] for name in names}, int(rounds)).values():
+        print(*times.seconds)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -19,7 +19,7 @@ import attrs
 import plain
 
 from benchmarks.codec import corpus_tree
-from benchmarks.generation import IDIOMATIC, drawn
+from benchmarks.generation import IDIOMATIC, drawn, per_node
 from benchmarks.processes import Measured, measure, surroundings
 from benchmarks.requests import PLAIN, serving
 from benchmarks.timing import clock, in_turns
@@ -192,15 +192,18 @@ def trees(smoke: bool) -> list[Row]:
         # The first pass, with cold caches, takes only a few milliseconds, and varies a lot.
         return clock(lambda: [convert(item) for _ in range(PASSES) for item in items])
 
+    examples = 5 if smoke else 100
+
     tasks: dict[str, Callable[[], float]] = {
         "encode": lambda: repeated(wire.encode, trees),
         "decode": lambda: repeated(lambda item: wire.decode(ModuleSet, item), data),
         "plain encode": lambda: repeated(bytes, twins),
         "plain decode": lambda: repeated(loads, data),
-        "draw": lambda: per_node(drawn(strategies.module_sets(), 5 if smoke else 100)),
-        "plain draw": lambda: per_node(drawn(IDIOMATIC[ModuleSet], 5 if smoke else 100)),
+        "draw": lambda: per_node(lambda: drawn(strategies.module_sets(), examples)),
+        "plain draw": lambda: per_node(lambda: drawn(IDIOMATIC[ModuleSet], examples)),
     }
-    best = {name: times.best for name, times in in_turns(tasks, 1 if smoke else 7).items()}
+    times = in_turns(tasks, 1 if smoke else 7, lambda task: task())
+    best = {name: taken.best for name, taken in times.items()}
     titles = {
         "encode": ("pure-protobuf, encoding trees", "scriptschema", 10),
         "decode": ("pure-protobuf, decoding trees", "scriptschema", 15),
@@ -210,9 +213,3 @@ def trees(smoke: bool) -> list[Row]:
         Row(what, peer, best[f"plain {name}"] / best[name], goal, True)
         for name, (what, peer, goal) in titles.items()
     ]
-
-
-def per_node(measured: tuple[float, int]) -> float:
-    """Return the seconds per node."""
-    seconds, nodes = measured
-    return seconds / nodes

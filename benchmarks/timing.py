@@ -7,10 +7,12 @@ import statistics
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import attrs
+
+from scriptschema.base import Message, walk
 
 
 @attrs.frozen
@@ -46,12 +48,16 @@ def clock(task: Callable[[], Any]) -> float:
     return seconds
 
 
-def in_turns(tasks: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Times]:
-    """Run each measuring task once per round; return the times by name."""
+def in_turns(
+    tasks: Mapping[str, Callable[[], Any]],
+    rounds: int,
+    measure: Callable[[Callable[[], Any]], float] = clock,
+) -> dict[str, Times]:
+    """Run each task once per round; return the times, which `measure` takes, by name."""
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
     for _ in range(rounds):
-        for name, measure in tasks.items():
-            seconds[name].append(measure())
+        for name, task in tasks.items():
+            seconds[name].append(measure(task))
             if sys.stderr.isatty():
                 print(".", end="", file=sys.stderr, flush=True)
     if sys.stderr.isatty():
@@ -82,6 +88,36 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "")
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         print("  " + "  ".join(cells).rstrip())
     print(flush=True)
+
+
+Case: TypeAlias = tuple[Sequence[str], float, Mapping[str, Callable[[], Any]]]
+"""The first cells of a row of `growth`, the number of nodes that each task processes, and the
+tasks."""
+
+
+def growth(
+    title: str, heads: Sequence[str], cases: Iterable[Case], rounds: int
+) -> dict[str, Times]:
+    """Print the time per node of each task in each case; return all times.
+
+    `heads` are the headings of the first cells.
+    """
+    rows: list[list[str]] = []
+    all_times: dict[str, Times] = {}
+    names: dict[str, None] = {}
+    for cells, nodes, tasks in cases:
+        times = in_turns(tasks, rounds)
+        names |= dict.fromkeys(times)
+        figures = (f"{times[n].best / nodes * 1e6:.3f}" if n in times else "-" for n in names)
+        rows.append([*cells, *figures])
+        all_times |= {f"{name} {cells[0]}": taken for name, taken in times.items()}
+    table((*heads, *names), rows, f"{title}, us a node")
+    return all_times
+
+
+def count(*trees: Message) -> int:
+    """Return the number of messages in the trees."""
+    return sum(1 for tree in trees for _ in walk(tree))
 
 
 def noise(*groups: Mapping[str, Times]) -> None:
