@@ -130,6 +130,13 @@ class Client:
         """Send a notification."""
         self._send({"method": method, "params": params})
 
+    def type(self, uri: str, version: int, place: dict[str, int], text: str) -> None:
+        """Insert text into a document, which then has the given version."""
+        change = {"range": {"start": place, "end": place}, "text": text}
+        document = {"uri": uri, "version": version}
+        params = {"textDocument": document, "contentChanges": [change]}
+        self.tell("textDocument/didChange", params)
+
     def ask(self, method: str, params: Any) -> Any:
         """Send a request, wait for the response and return its result."""
         self._number += 1
@@ -234,9 +241,7 @@ def keystrokes(folder: Path, kind: str, lines: int, rounds: int) -> list[list[fl
         where = {"textDocument": {"uri": uri}, "position": place}
         for version in range(2, 2 * rounds + 2):
             busy = version % 2
-            change = {"range": {"start": place, "end": place}, "text": "xy"[busy]}
-            changed = {"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}
-            server.tell("textDocument/didChange", changed)
+            server.type(uri, version, place, "xy"[busy])
             typed = time.perf_counter()
             time.sleep(busy * (DELAY + 0.01))
             start = time.perf_counter()
@@ -263,12 +268,7 @@ def requests(folder: Path, blocks: int, rounds: int) -> dict[str, float]:
         for _ in range(rounds):
             for method, more in REQUESTS.items():
                 version += 1
-                change = {"range": {"start": typed, "end": typed}, "text": "x"}
-                changed = {
-                    "textDocument": {"uri": uri, "version": version},
-                    "contentChanges": [change],
-                }
-                server.tell("textDocument/didChange", changed)
+                server.type(uri, version, typed, "x")
                 params = {"textDocument": {"uri": uri}, "position": name, **more}
                 start = time.perf_counter()
                 server.ask(method, params)
@@ -295,10 +295,8 @@ def pauses(folder: Path, kind: str, blocks: int, rounds: int) -> list[tuple[str,
         where: dict[str, Any] = {"textDocument": {"uri": uri}}
         known = server.ask("textDocument/semanticTokens/full", where).get("resultId")
         for version in range(2, rounds + 2):
-            change = {"range": {"start": place, "end": place}, "text": "xy"[version % 2]}
-            changed = {"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}
             first = before = server.cpu()
-            server.tell("textDocument/didChange", changed)
+            server.type(uri, version, place, "xy"[version % 2])
             total = 0
             for method in PAUSE:
                 more: dict[str, Any] = {"position": place} if method.endswith("completion") else {}

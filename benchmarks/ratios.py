@@ -21,7 +21,7 @@ import plain
 from benchmarks.codec import corpus_tree
 from benchmarks.generation import IDIOMATIC, drawn, per_node
 from benchmarks.processes import Measured, measure, surroundings
-from benchmarks.requests import PLAIN, serving
+from benchmarks.requests import PLAIN, peers, serving
 from benchmarks.timing import clock, in_turns
 from scriptschema import strategies, wire
 from scriptschema.messages import ModuleSet
@@ -136,12 +136,7 @@ def run_commands(folder: Path, url: str, count: int) -> dict[str, list[str]]:
         "one job, slow": [*test, str(slow)],
         "jobs, slow": [*test, "-j", str(DOCUMENTS), str(slow)],
     }
-    if shutil.which("curl"):
-        loop = f"for i in $(seq {count}); do curl -s -o /dev/null '{url}'; done"
-        commands["curl, a process each"] = ["sh", "-c", loop]
-    if shutil.which("httpyac"):  # it refuses files outside the folder where it runs
-        inside = f"cd '{folder}' && exec httpyac send --all --silent {many.name}"
-        commands["httpyac"] = ["sh", "-c", inside]
+    commands |= peers(many, url, count)
     if shutil.which("newman"):
         collection = folder / "many.json"
         export = [*ORGREST, "export", "--to", "postman", str(many)]

@@ -5,8 +5,10 @@ it. Each run is a new process, so that start-up counts. The best of several runs
 maximum memory of the process. Contenders that are not installed are left out, and named.
 
 Ratios are comparable between machines; seconds are not. The goal for one request is at most 0.15 s
-more than Python needs to start. The goal for each additional request is at most 1.5 times urllib3's
-time.
+more than Python needs to start. (`ratios` measures each additional request.)
+
+Then the same requests have assertions that both orgrest and httpyac understand, such as `?? status
+== 200`. A second file, in which some assertions fail, shows that both reach the same verdicts.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks import runs as test_runs
 from benchmarks.processes import measure, surroundings
 
 SERVER = """
@@ -73,6 +74,18 @@ for block in document.blocks:
 print(middle - start, time.perf_counter() - middle, len(document.blocks))
 """
 
+COUNT = 40
+"""The number of requests with assertions."""
+HOLD = (
+    "status == 200",
+    "header content-type includes json",
+    "body id == 1",
+    "body list[1] == 2.5",
+    "body list isArray",
+    "duration < 60000",
+)
+FAIL = ("status == 404", "body id > 1", "body other exists", 'body contains "other"')
+
 
 def document(url: str, count: int) -> str:
     """Return a document with `count` blocks."""
@@ -93,14 +106,20 @@ def contenders(folder: Path, url: str, count: int) -> dict[str, list[str]]:
         "plain urllib3": [sys.executable, "-c", PLAIN, url, str(count)],
         "orgrest": [sys.executable, "-m", "orgrest", "--quiet", "--stdout", str(notes)],
     }
+    if shutil.which("emacs"):
+        commands["Emacs, url-retrieve"] = ["emacs", "--batch", "-Q", "-l", str(loop)]
+    return commands | peers(plain, url, count)
+
+
+def peers(path: Path, url: str, count: int) -> dict[str, list[str]]:
+    """Return the commands of peers that are installed, for the requests of a file."""
+    commands = {}
     if shutil.which("curl"):
         script = f"for i in $(seq {count}); do curl -s -o {os.devnull} '{url}'; done"
         commands["curl, a process each"] = ["sh", "-c", script]
-    if shutil.which("emacs"):
-        commands["Emacs, url-retrieve"] = ["emacs", "--batch", "-Q", "-l", str(loop)]
     if shutil.which("httpyac"):
         # It refuses files outside the folder where it runs.
-        inside = f"cd '{folder}' && exec httpyac send --all --silent {plain.name}"
+        inside = f"cd '{path.parent}' && exec httpyac send --all --silent {path.name}"
         commands["httpyac"] = ["sh", "-c", inside]
     return commands
 
@@ -122,23 +141,6 @@ def compare(folder: Path, url: str, count: int, runs: int) -> None:
     missing = [name for name in ("curl", "emacs", "httpyac") if not shutil.which(name)]
     if missing:
         print(f"  not installed: {', '.join(missing)}")
-
-
-def overhead(folder: Path, url: str, counts: tuple[int, int], runs: int) -> None:
-    """Print the cost of each additional request, without start-up."""
-    environment = surroundings()
-    each: dict[str, float] = {}
-    for name in ("plain urllib3", "orgrest"):
-        few, many = (
-            measure(contenders(folder, url, count)[name], runs, environment).seconds
-            for count in counts
-        )
-        each[name] = (many - few) / (counts[1] - counts[0])
-    added = each["orgrest"] / each["plain urllib3"] - 1
-    print(
-        f"\nEach additional request: plain urllib3 {each['plain urllib3'] * 1e3:.2f} ms, "
-        f"orgrest {each['orgrest'] * 1e3:.2f} ms: it adds {added:.2f}x (reach: 1.5x)"
-    )
 
 
 def request_file(folder: Path, url: str, count: int, runs: int) -> None:
@@ -171,6 +173,92 @@ def parsing(folder: Path, counts: tuple[int, ...]) -> None:
         print(f"  {found:>6} blocks: {float(blocks):.3f} s + {float(rest):.3f} s")
 
 
+def with_assertions(url: str, count: int, *, failing: bool = False) -> str:
+    """Return a file of requests with assertions; with `failing`, every third request fails."""
+    requests = []
+    for number in range(count):
+        lines = [f"### r{number}", f"GET {url}?n={number}"]
+        lines += [f"?? {assertion}" for assertion in HOLD]
+        if failing and number % 3 == 0:
+            lines.append(f"?? {FAIL[number // 3 % len(FAIL)]}")
+        requests.append("\n".join(lines))
+    return "\n\n".join(requests) + "\n"
+
+
+def compare_tests(folder: Path, url: str, runs: int) -> None:
+    """Print the time for 40 requests with assertions in one job, and whether the verdicts agree."""
+    name = "tests.http"
+    (folder / name).write_text(with_assertions(url, COUNT))
+    environment = surroundings()
+    ours = [sys.executable, "-m", "orgrest", "test", "--quiet", str(folder / name)]
+    measured = {
+        "plain urllib3": measure([sys.executable, "-c", PLAIN, url, str(COUNT)], runs, environment),
+        "orgrest test": measure(ours, runs, environment),
+    }
+    single = folder / "single.http"
+    single.write_text(with_assertions(url, 1))
+    start = measure([*ours[:-1], str(single)], runs, environment).seconds
+    peer_start = measure([sys.executable, "-c", PLAIN, url, "1"], runs, environment).seconds
+    for peer, command in peers(folder / name, url, COUNT).items():
+        measured[peer] = measure(command, runs, environment)
+    print(f"\n{COUNT} requests with {len(HOLD)} assertions each, one job, best of {runs}:")
+    for title, run in measured.items():
+        print(f"  {title:22} {run.seconds:8.3f} s {run.megabytes:6.0f} MB")
+    mine = measured["orgrest test"].seconds
+    # The extra time of one request, compared with plain urllib3, is orgrest's start-up.
+    allowed = 1.5 * measured["plain urllib3"].seconds + start - peer_start
+    print(f"  beside 1.5 x plain urllib3 and start-up: {mine / allowed:.2f} (reach: 1)")
+    if "httpyac" not in measured:
+        print("  not installed: httpyac")
+        return
+    print(f"  beside httpyac: {mine / measured['httpyac'].seconds:.2f} (reach: 0.5)")
+    (folder / name).write_text(with_assertions(url, COUNT, failing=True))
+    same = _ours(folder, name) == _theirs(folder, name)
+    print(f"  the same verdicts, where some do not hold: {'yes' if same else 'NO'}")
+
+
+def _ours(folder: Path, name: str) -> list[list[bool]]:
+    command = [sys.executable, "-m", "orgrest", "test", "--quiet", "--report-json", "-", name]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    requests = json.loads(done.stdout)["requests"]
+    return [[test["passed"] for test in request["assertions"]] for request in requests]
+
+
+def _theirs(folder: Path, name: str) -> list[list[bool]]:
+    command = ["httpyac", "send", "--all", "--json", name]
+    # Into a file: it leaves before a pipe has taken all of it.
+    with (folder / "theirs.json").open("w") as out:
+        subprocess.run(command, cwd=folder, stdout=out, check=False)
+    requests = json.loads((folder / "theirs.json").read_text())["requests"]
+    return [
+        [test["status"] == "SUCCESS" for test in request["testResults"]] for request in requests
+    ]
+
+
+def many_tests(folder: Path, url: str, documents: int, each: int = 20, jobs: int = 32) -> None:
+    """Print how time and memory grow with the number of documents in a run with many jobs."""
+    text = with_assertions(url, each)
+    print(f"\n{jobs} jobs, {each} requests a document, JSON, JUnit and HTML reports:")
+    for count in (documents // 4, documents // 2, documents):
+        inside = folder / f"many{count}"
+        inside.mkdir()
+        for number in range(count):
+            (inside / f"d{number:04}.http").write_text(text)
+        command = [sys.executable, "-m", "orgrest", "test", "-q", "-j", str(jobs), str(inside)]
+        for report in ("report-json", "junit", "html"):
+            command += [f"--{report}", str(folder / f"report.{report.removeprefix('report-')}")]
+        run = measure(command, 1, surroundings())
+        total = count * each
+        kept = json.loads((folder / "report.json").read_text())
+        places = [(request["file"], request["line"]) for request in kept["requests"]]
+        assert kept["summary"]["passed"] == len(places) == total
+        assert places == sorted(places)
+        print(
+            f"  {total:6,} requests: {run.seconds:7.2f} s, {run.seconds / total * 1e3:.2f} ms "
+            f"each, {run.megabytes:.0f} MB (reach: 150 MB), in order"
+        )
+
+
 @contextmanager
 def serving() -> Iterator[tuple[Path, str]]:
     """Run the server; yield a temporary folder and the URL of a JSON document on the server."""
@@ -190,12 +278,7 @@ def main(smoke: bool) -> None:
     with serving() as (folder, url):
         compare(folder, url, 1, runs)
         compare(folder, url, many, runs if smoke else 3)
-        overhead(folder, url, (1, many), runs)
         request_file(folder, url, many, runs)
         parsing(folder, blocks)
-        test_runs.compare(folder, url, PLAIN, runs)
-        test_runs.many(folder, url, 8 if smoke else 500)
-
-
-if __name__ == "__main__":
-    main("--smoke" in sys.argv)
+        compare_tests(folder, url, runs)
+        many_tests(folder, url, 8 if smoke else 500)
