@@ -12,35 +12,24 @@ trees are printed as the same source, only one of them is canonical. The other h
 `group`, `minus`, `interpolation`, `string`), so that the source of a repaired tree is parsed as
 that tree.
 
-The rules are in `luau.validation`, each next to the code that applies it. `luau.scope` tracks what
-is in scope. Nesting costs only memory and never causes a RecursionError, and time is linear. A tree
-within protobuf's depth limit stays within it (rule `depth`).
+`RULES` describes the rules, which `luau.validation` applies. `luau.scope` tracks what is in scope.
+Nesting costs only memory and never causes a RecursionError, and time is linear. A tree within
+protobuf's depth limit stays within it (rule `depth`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Final, TypeVar
+from functools import cache
+from typing import Any, Final, TypeVar
 
-from scriptschema.base import Message
+from scriptschema import messages as m
+from scriptschema.base import Message, walk
 from scriptschema.codec.copying import copy
+from scriptschema.luau.literals import nearest_int32
 from scriptschema.luau.names import DEFAULT, Names
-from scriptschema.luau.validation import (
-    attributes,
-    constants,
-    expressions,
-    functions,
-    limits,
-    modules,
-    partial,
-    references,
-    statements,
-    text,
-    traversal,
-    type_annotations,
-    versions,
-)
+from scriptschema.luau.validation import partial
+from scriptschema.luau.validation import statements as _handlers  # noqa: F401
 from scriptschema.luau.validation.traversal import (
     DEEPEST,
     MAX_DEPTH,
@@ -49,7 +38,6 @@ from scriptschema.luau.validation.traversal import (
     Problem,
     Traversal,
 )
-from scriptschema.messages import Stat
 from scriptschema.versions import Version
 
 __all__ = [
@@ -64,20 +52,52 @@ __all__ = [
     "repair_statements",
 ]
 
-RULES: Final[Mapping[str, str]] = MappingProxyType(
-    traversal.RULES
-    | statements.RULES
-    | references.RULES
-    | expressions.RULES
-    | text.RULES
-    | functions.RULES
-    | type_annotations.RULES
-    | modules.RULES
-    | limits.RULES
-    | attributes.RULES
-    | constants.RULES
-    | versions.RULES
-)
+RULES: Final[Mapping[str, str]] = {
+    "depth": "the tree must not be nested more than 400 levels deep; Luau's own limits are higher",
+    "unset": "one of the alternatives must be set",
+    "empty": "the list must not be empty",
+    "last": "return, break and continue must be the last statement of their block",
+    "loop": "break and continue must be inside a loop",
+    "self": "only a method can have a self",
+    "class": "classes require a Luau flag that is off by default",
+    "function-name": "the name of a function statement must be a variable, optionally followed by "
+    "fields",
+    "local": "a local variable must be in scope where it is used",
+    "until": "a repeat's condition must not use a local if a `continue` jumps over its declaration",
+    "hidden": "a global must not be shadowed by a local of the same name",
+    "upvalues": "a function can have at most 200 upvalues (variables of enclosing functions)",
+    "type-function": "a type function must not use locals declared outside it",
+    "vararg": "`...` must be in a vararg function",
+    "else": "an if-expression must have an else",
+    "group": "a group must not contain an expression that is printed in parentheses even without "
+    "the group",
+    "minus": "the sign of a negative number must be part of its constant",
+    "number": "a number constant cannot be NaN",
+    "parentheses": "a call without parentheses must have one argument, a string or a table",
+    "interpolation": "the text parts of an interpolated string must not be empty or adjacent",
+    "string": "surrogates in a string must represent bytes that are not valid UTF-8; string types "
+    "cannot contain zero bytes",
+    "types": "there must not be more types than variables",
+    "type": "a named type without arguments must be in scope",
+    "pack": "a type pack in parentheses must not be the last item of a list of types",
+    "default": "generics with defaults must come last",
+    "indexer": "the position of an indexer must be from 0 to the number of properties",
+    "require": "a require must name an existing module",
+    "module": "a module must return one value",
+    "locals": "a function can have at most 200 local variables at a time",
+    "registers": "a function can use at most 245 registers; Luau's own limit is 255",
+    "closures": "a function can create at most 32,768 functions",
+    "size": "a function can contain at most 2,000,000 messages; Luau's own limits are higher",
+    "attribute": (
+        "an attribute must exist in Luau, be allowed for the function, and not be repeated"
+    ),
+    "argument": "arguments must be literals; @deprecated takes a table with `use` and `reason`",
+    "const": "a declaration of constants must have one value for each constant, unless the last "
+    "value is a call or `...`; constants cannot be assigned to",
+    "export": "exports must be top-level and unique, and their source must not have a return "
+    "outside of functions",
+    "version": "the tree must not contain anything newer than the requested version of Luau",
+}
 """The description of each rule, by its name. `Problem.rule` is one of these names."""
 
 MessageT = TypeVar("MessageT", bound=Message)
@@ -132,13 +152,57 @@ def repair_in_place(
     """
     run = Traversal(tree, names)
     if luau is not None:
-        versions.leave_out_newer(run, Version.parse(luau))
+        _leave_out_newer(run, Version.parse(luau))
     run.run()
     return run.problems
 
 
+@cache
+def _newer(luau: Version) -> Mapping[type[Message], Sequence[tuple[str, Version]]]:
+    """Return the fields of each class that `luau` does not have, with the versions that added them.
+
+    Classes without such fields are left out.
+    """
+    found = {
+        cls: [(n, f.since) for n, f in cls.ALL_FIELDS.items() if f.since and f.since > luau]
+        for cls in m.schema("today").messages.values()
+    }
+    return {cls: fields for cls, fields in found.items() if fields}
+
+
+def _leave_out_newer(v: Traversal, luau: Version) -> None:
+    """Remove everything from the tree that the version `luau` does not have."""
+    newer = _newer(luau)
+    if not newer:
+        return
+    for node, path in walk(v.tree):
+        for name, since in newer.get(node.__class__, ()):
+            value: Any = getattr(node, name)
+            if value is None or value == []:
+                continue
+            v.problems.append(Problem(path, "version", f"{name.rstrip('_')} requires Luau {since}"))
+            field = node.ALL_FIELDS[name]
+            if not field.oneof:
+                setattr(node, name, [] if field.rule == "repeated" else None)
+            elif isinstance(value, m.ExprConstantInteger):
+                node.number = m.ExprConstantNumber(val=nearest_int32(value.val))
+            elif isinstance(value, m.ExprInstantiate):
+                _take(node, value.expr)
+            elif isinstance(node, m.Stat):
+                node.block = m.StatBlock()
+            else:
+                setattr(node, name, None)
+
+
+def _take(node: Any, prefix: m.ExprPrefix) -> None:
+    """Copy the content of `prefix` to `node`, without explicit type arguments."""
+    while isinstance(prefix.alternative, m.ExprInstantiate):
+        prefix = prefix.alternative.expr
+    setattr(node, prefix.which or node.which, prefix.alternative)
+
+
 def repair_statements(
-    way: Sequence[Message], statements: range, before: Sequence[Stat]
+    way: Sequence[Message], statements: range, before: Sequence[m.Stat]
 ) -> list[Problem] | None:
     """Repair statements of a block in place. Return the problems that `check` would have reported.
 

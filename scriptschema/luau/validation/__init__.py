@@ -1,1 +1,1 @@
-"""The rules that `luau.repair` applies, by topic. A module's `RULES` describes its rules."""
+"""The rules that `luau.repair` applies, by topic."""

@@ -8,15 +8,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.luau.validation.text import visit_string
+from scriptschema.luau.validation.references import visit_string
 from scriptschema.luau.validation.traversal import Place, Traversal, filler
-
-RULES: Final = {
-    "attribute": (
-        "an attribute must exist in Luau, be allowed for the function, and not be repeated"
-    ),
-    "argument": "arguments must be literals; @deprecated takes a table with `use` and `reason`",
-}
 
 _KEYS: Final = frozenset(["use", "reason"])
 """The keys that the table of `@deprecated` may have. Their values are strings."""

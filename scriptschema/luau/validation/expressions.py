@@ -1,4 +1,4 @@
-"""Rules about expressions, and about the registers they need.
+"""Rules about expressions, including functions, and about the registers they need.
 
 In all functions, `registers` is the number of registers that are already in use when the register
 for the expression's value is allocated.
@@ -18,25 +18,26 @@ from scriptschema.luau.operators import (
     needs_parentheses,
     takes_less,
 )
-from scriptschema.luau.scope import MAX_REGISTERS
+from scriptschema.luau.scope import MAX_LOCALS, MAX_REGISTERS
+from scriptschema.luau.validation.attributes import visit_attributes
 from scriptschema.luau.validation.constants import assigned
-from scriptschema.luau.validation.functions import visit_function
-from scriptschema.luau.validation.limits import concatenated, may_hold_closure, shorten
-from scriptschema.luau.validation.references import visit_global, visit_local, visit_name
-from scriptschema.luau.validation.text import visit_string
+from scriptschema.luau.validation.references import (
+    visit_global,
+    visit_local,
+    visit_name,
+    visit_string,
+)
 from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traversal, Visit, filler
-from scriptschema.luau.validation.type_annotations import visit_type, visit_type_arguments
-
-RULES: Final = {
-    "vararg": "`...` must be in a vararg function",
-    "else": "an if-expression must have an else",
-    "group": "a group must not contain an expression that is printed in parentheses even without "
-    "the group",
-    "minus": "the sign of a negative number must be part of its constant",
-    "number": "a number constant cannot be NaN",
-    "parentheses": "a call without parentheses must have one argument, a string or a table",
-    "interpolation": "the text parts of an interpolated string must not be empty or adjacent",
-}
+from scriptschema.luau.validation.type_annotations import (
+    generics,
+    join_lists,
+    own_name,
+    pack_of,
+    trim_types,
+    types_of,
+    visit_type,
+    visit_type_arguments,
+)
 
 _REDUNDANT: Final = (
     "the group is redundant: its expression is printed in parentheses even without it"
@@ -97,7 +98,7 @@ def visit_expr(
         node.number = filler()
     elif handler in _IN_HOLDER:
         handler(v, node, (path, node.which or "", None))
-    elif inner.__class__ is m.ExprFunction and not may_hold_closure(v, path):
+    elif inner.__class__ is m.ExprFunction and not v.may_hold_closure(path):
         node.number = filler()
     else:
         path = (path, node.which or "", None)
@@ -170,7 +171,7 @@ def visit_call(
         v.note(path, "self", "a method call (with `self`) must call a named field")
         node.self_ = False
     first = registers + 1 + node.self_
-    shorten(v, node, "args", MAX_REGISTERS - first, path, "registers")
+    v.shorten(node, "args", MAX_REGISTERS - first, path, "registers")
     v.push(
         (visit_prefix, node.func, (path, "func", None), depth + 1, registers + 1),
         *expressions(node.args, path, "args", depth + 1, first),
@@ -192,6 +193,38 @@ def _end_parenless(v: Traversal, node: m.ExprCall, path: Place, _: int) -> None:
             "a call without parentheses requires one argument, a string or a table",
         )
         node.parenless = None
+
+
+def visit_function_body(
+    v: Traversal, node: m.ExprFunction, path: Place, depth: int, method: bool = False
+) -> None:
+    """Check and repair a function. `method` is true if it has a parameter `self`."""
+    if node.attributes:
+        visit_attributes(v, node, path)
+    v.scope.open()
+    generics(v, node, path)
+    v.shorten(node, "args", MAX_LOCALS - method, path, "locals")
+    if node.vararg_pack is not None:
+        own_name(v, node.vararg_pack, path)
+        if not node.vararg:
+            v.note(path, "type", "only a function with `...` can have a type for it")
+            node.vararg_pack = None
+    has_type = node.vararg and node.vararg_pack is None
+    v.shorten(node, "types", len(node.args) + has_type, path, "types")
+    trim_types(v, node, path)
+    join_lists(v, node, "rettypes", "rettail", path, may_be_empty=True)
+    v.push(
+        *types_of(node.types, path, "types", depth + 1, omitted=len(node.args)),
+        *types_of(node.rettypes, path, "rettypes", depth + 1),
+        *pack_of(node.rettail, path, "rettail", depth + 1),
+        (v.scope.enter_function, node, method),
+        (HANDLERS[m.StatBlock], node.body, (path, "body", None), depth + 1),
+        (v.scope.leave_function,),
+    )
+
+
+def _visit_function(v: Traversal, node: m.ExprFunction, path: Place, depth: int, *_: int) -> None:
+    visit_function_body(v, node, path, depth)
 
 
 def _visit_cast(
@@ -285,7 +318,7 @@ def _visit_binary(
     if node.op == m.ExprBinary.Op.Concat:
         # `a .. b .. c` is one operation, which reserves the registers of its operands first
         if not chain:
-            chain = concatenated(v, node, path, registers)
+            chain = _concatenated(v, node, path, registers)
             registers += chain
         for_left = for_right = registers
     is_group_before_less = node.op == m.ExprBinary.Op.CompareLt and node.left.group is not None
@@ -295,6 +328,22 @@ def _visit_binary(
         (visit_expr, node.right, (path, "right", None), depth + 1, for_right, right, after)
         + ((chain,) if chain else ()),
     )
+
+
+def _concatenated(v: Traversal, node: m.ExprBinary, path: Place, registers: int) -> int:
+    """Remove excess operands from a chain of concatenations. Return how many are left."""
+    room = MAX_REGISTERS - registers
+    count = 2
+    while True:
+        inner: Any = node.right.alternative
+        if inner.__class__ is not m.ExprBinary or inner.op != m.ExprBinary.Op.Concat:
+            return count
+        if count >= room:
+            v.note(path, "registers", f"no register is left for operand {count + 1}")
+            v.simplify(node.right)
+            return count
+        node = inner
+        count += 1
 
 
 def _remove_group_before_less(v: Traversal, node: m.ExprBinary, path: Place) -> None:
@@ -373,7 +422,7 @@ _EXPRESSIONS: Final[Mapping[type, Visit]] = {
     m.ExprCall: visit_call,
     m.ExprIndexName: _visit_index_name,
     m.ExprIndexExpr: _visit_index_expr,
-    m.ExprFunction: visit_function,
+    m.ExprFunction: _visit_function,
     m.ExprTable: _visit_table,
     m.ExprUnary: _visit_unary,
     m.ExprBinary: _visit_binary,

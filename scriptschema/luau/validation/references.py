@@ -1,20 +1,13 @@
-"""Rules about variables and names, which must be valid in their scope and context."""
+"""Rules about variables and names, which must be valid where they are used, and about strings."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from scriptschema import messages as m
+from scriptschema.luau.quoting import string_bytes
 from scriptschema.luau.validation.constants import assigned
 from scriptschema.luau.validation.traversal import Place, Traversal
-
-RULES: Final = {
-    "local": "a local variable must be in scope where it is used",
-    "until": "a repeat's condition must not use a local if a `continue` jumps over its declaration",
-    "hidden": "a global must not be shadowed by a local of the same name",
-    "upvalues": "a function can have at most 200 upvalues (variables of enclosing functions)",
-    "type-function": "a type function must not use locals declared outside it",
-}
 
 
 def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
@@ -70,3 +63,17 @@ def visit_name(v: Traversal, node: m.Name, path: Place, *_: int) -> None:
     if node.which is None:
         v.note(path, "unset", "missing name")
         node.custom = 0
+
+
+def visit_string(v: Traversal, node: Any, path: Place, *_: int) -> None:
+    """Check and repair an ExprConstantString or a TypeString."""
+    if not node.val.isascii():
+        decoded = string_bytes(node.val).decode("utf-8", "surrogateescape")
+        if decoded != node.val:
+            v.note(
+                path,
+                "string",
+                "surrogates in the string represent bytes of valid UTF-8 (write the characters "
+                "instead), or do not represent bytes at all",
+            )
+            node.val = decoded

@@ -9,16 +9,19 @@ from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.luau.scope import MAX_REGISTERS, MAX_SIZE, Loop
 from scriptschema.luau.validation.attributes import no_attributes
-from scriptschema.luau.validation.constants import declare, declare_function
+from scriptschema.luau.validation.constants import (
+    declare,
+    declare_function,
+    one_value,
+    visit_require,
+)
 from scriptschema.luau.validation.expressions import (
     expressions,
     visit_call,
     visit_expr,
+    visit_function_body,
     visit_prefix,
 )
-from scriptschema.luau.validation.functions import visit_function_body
-from scriptschema.luau.validation.limits import may_hold_closure, shorten
-from scriptschema.luau.validation.modules import one_value, visit_require
 from scriptschema.luau.validation.traversal import (
     HANDLERS,
     HEIGHTS,
@@ -37,17 +40,6 @@ from scriptschema.luau.validation.type_annotations import (
     visit_defaults,
     visit_type,
 )
-
-RULES: Final = {
-    "unset": "one of the alternatives must be set",
-    "empty": "the list must not be empty",
-    "last": "return, break and continue must be the last statement of their block",
-    "loop": "break and continue must be inside a loop",
-    "self": "only a method can have a self",
-    "class": "classes require a Luau flag that is off by default",
-    "function-name": "the name of a function statement must be a variable, optionally followed by "
-    "fields",
-}
 
 _DECLARE: Final = frozenset(["local", "local_function", "require_into_local", "for_", "for_in"])
 """The statements that declare at least one local variable."""
@@ -99,7 +91,7 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool 
     inner: Any = node.alternative
     handler = _STATEMENTS[inner.__class__]
     if handler in (_visit_function_statement, _visit_local_function) and (
-        not may_hold_closure(v, path)
+        not v.may_hold_closure(path)
     ):
         node.block = m.StatBlock()
         return
@@ -221,7 +213,7 @@ def _visit_return(v: Traversal, node: m.StatReturn, path: Place, depth: int) -> 
     if v.scope.function.module:
         one_value(v, node, path)
     registers = v.scope.function.registers
-    shorten(v, node, "list", MAX_REGISTERS - registers, path, "registers")
+    v.shorten(node, "list", MAX_REGISTERS - registers, path, "registers")
     v.push(*expressions(node.list, path, "list", depth + 1, registers))
 
 
@@ -232,12 +224,12 @@ def _visit_call_statement(v: Traversal, node: m.StatCall, path: Place, depth: in
 
 def _visit_local_statement(v: Traversal, node: m.StatLocal, path: Place, depth: int) -> None:
     _not_empty(v, node.vars, m.Local(name=0), path, "vars")
-    shorten(v, node, "vars", v.scope.function.room_for_locals(), path, "locals")
-    shorten(v, node, "types", len(node.vars), path, "types")
+    v.shorten(node, "vars", v.scope.function.room_for_locals(), path, "locals")
+    v.shorten(node, "types", len(node.vars), path, "types")
     trim_types(v, node, path)
     registers = v.scope.function.registers
     room = max(MAX_REGISTERS - registers - len(node.vars), len(node.vars))
-    shorten(v, node, "values", room, path, "registers")
+    v.shorten(node, "values", room, path, "registers")
     v.push(
         *types_of(node.types, path, "types", depth + 1, omitted=len(node.types)),
         *expressions(node.values, path, "values", depth + 1, registers + len(node.vars)),
@@ -265,10 +257,10 @@ def _visit_for(v: Traversal, node: m.StatFor, path: Place, depth: int) -> None:
 def _visit_for_in(v: Traversal, node: m.StatForIn, path: Place, depth: int) -> None:
     _not_empty(v, node.vars, m.Local(name=0), path, "vars")
     _not_empty(v, node.values, m.Expr(table=m.ExprTable()), path, "values")
-    shorten(v, node, "vars", v.scope.function.room_for_locals(), path, "locals")
+    v.shorten(node, "vars", v.scope.function.room_for_locals(), path, "locals")
     registers = v.scope.function.registers
-    shorten(v, node, "values", MAX_REGISTERS - registers, path, "registers")
-    shorten(v, node, "types", len(node.vars), path, "types")
+    v.shorten(node, "values", MAX_REGISTERS - registers, path, "registers")
+    v.shorten(node, "types", len(node.vars), path, "types")
     trim_types(v, node, path)
     v.push(
         *types_of(node.types, path, "types", depth + 1, omitted=len(node.types)),
@@ -281,8 +273,8 @@ def _visit_assign(v: Traversal, node: m.StatAssign, path: Place, depth: int) -> 
     _not_empty(v, node.vars, m.LValue(), path, "vars")
     _not_empty(v, node.values, m.Expr(number=filler()), path, "values")
     room = MAX_REGISTERS - v.scope.function.registers
-    shorten(v, node, "vars", room // 3, path, "registers")
-    shorten(v, node, "values", max(room - 3 * len(node.vars), 1), path, "registers")
+    v.shorten(node, "vars", room // 3, path, "registers")
+    v.shorten(node, "values", max(room - 3 * len(node.vars), 1), path, "registers")
     registers = v.scope.function.registers
     v.push(
         *(

@@ -21,12 +21,8 @@ import attrs
 from scriptschema import messages as m
 from scriptschema.base import Message, Path, require_message
 from scriptschema.luau.names import Names
-from scriptschema.luau.scope import Scope
+from scriptschema.luau.scope import MAX_CLOSURES, Scope
 from scriptschema.versions import TODAY
-
-RULES: Final = {
-    "depth": "the tree must not be nested more than 400 levels deep; Luau's own limits are higher",
-}
 
 _OWN_LIMITS: Final = frozenset(["depth", "registers", "size"])
 """The rules whose limits are below those of Luau's compiler."""
@@ -225,6 +221,22 @@ class Traversal:
         if rule in _OWN_LIMITS:
             message += " (a limit of scriptschema, below Luau's)"
         self.problems.append(Problem(path, rule, message))
+
+    def shorten(self, node: Message, name: str, room: int, path: Place, rule: str) -> None:
+        """Remove the items of a list beyond the first `room` items."""
+        items = getattr(node, name)
+        room = max(room, 0)
+        if len(items) > room:
+            self.note(path, rule, f"{name} has {len(items)} items, but the limit is {room}")
+            setattr(node, name, items[:room])
+
+    def may_hold_closure(self, path: Place) -> bool:
+        """Count another closure, or record a problem and return False if the limit forbids it."""
+        self.scope.function.closures += 1
+        if self.scope.function.closures <= MAX_CLOSURES:
+            return True
+        self.note(path, "closures", f"the function creates more than {MAX_CLOSURES} functions")
+        return False
 
     def fit(self, node: Message, path: Place, depth: int) -> None:
         """Remove the parts of a message that are nested too deeply, except required ones."""

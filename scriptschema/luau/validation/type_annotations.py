@@ -6,17 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.luau.validation.limits import shorten
-from scriptschema.luau.validation.references import visit_name
-from scriptschema.luau.validation.text import visit_string
+from scriptschema.luau.validation.references import visit_name, visit_string
 from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traversal, Visit
-
-RULES: Final = {
-    "type": "a named type without arguments must be in scope",
-    "pack": "a type pack in parentheses must not be the last item of a list of types",
-    "default": "generics with defaults must come last",
-    "indexer": "the position of an indexer must be from 0 to the number of properties",
-}
 
 
 def types_of(
@@ -278,7 +269,7 @@ def _visit_type_function(v: Traversal, node: m.TypeFunction, path: Place, depth:
     join_lists(v, node, "args", "argtail", path)
     join_lists(v, node, "rets", "rettail", path)
     if node.argnames:
-        shorten(v, node, "argnames", len(node.args), path, "types")
+        v.shorten(node, "argnames", len(node.args), path, "types")
     v.push(
         *types_of(node.args, path, "args", depth + 1),
         *types_of(node.rets, path, "rets", depth + 1),
