@@ -28,6 +28,7 @@ from scriptschema.base import Message, walk
 from scriptschema.choices import RandomChoices
 from scriptschema.files import delimited
 from scriptschema.fuzzing.mutate import Mutator
+from scriptschema.generation.bulk import make_unicode
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     Expr,
@@ -121,24 +122,15 @@ def mutated(trees: Sequence[ModuleSet]) -> list[ModuleSet]:
         mutator = Mutator(donors=trees[:5], max_depth=60, programs=False)
         for _ in range(50):
             tree = mutator.mutate(tree, choices).tree
-        mutants.append(in_utf8(tree))
+        make_unicode(tree)
+        mutants.append(tree)
     return mutants
 
 
 def corpus_tree(seed: int, size: int) -> ModuleSet:
     """Return a random tree that plain pure-protobuf can hold: valid UTF-8, and not very deep."""
-    return in_utf8(generate(seed=seed, size=size, max_depth=60))
-
-
-def in_utf8(tree: ModuleSet) -> ModuleSet:
-    """Change the strings of a tree to valid UTF-8, which pure-protobuf needs; return the tree."""
-    for node, _ in walk(tree):
-        for name, field in node.FIELDS.items():
-            if field.type is str:
-                text = getattr(node, name)
-                if text is not None:
-                    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-                    setattr(node, name, text)
+    tree = generate(seed=seed, size=size, max_depth=60)
+    make_unicode(tree)
     return tree
 
 

@@ -63,38 +63,38 @@ class Recipe:
     luau: Version | None = None
 
     def tree(self, seed: int) -> Message:
-        """Return the random tree for `seed`, without repair."""
-        tree = generate(
-            schema(self.luau).messages[self.message],
-            seed=seed,
-            size=self.size,
-            weights=self.weights,
-            swarm=self.swarm,
-            luau=self.luau,
-        )
-        if self.form == "json":
-            _make_unicode(tree)
-        return tree
+        """Return the tree or program for `seed`."""
+        if self.kind in ("tree", "repaired"):
+            tree: Message = generate(
+                schema(self.luau).messages[self.message],
+                seed=seed,
+                size=self.size,
+                weights=self.weights,
+                swarm=self.swarm,
+                luau=self.luau,
+            )
+        else:
+            from scriptschema.generation.programs import program
 
-    def program(self, seed: int) -> ModuleSet:
-        """Return the program for `seed`."""
+            tree = program(
+                seed=seed,
+                size=self.size,
+                weights=self.weights,
+                swarm=self.swarm,
+                luau=self.luau,
+                **(self.options or {}),
+            )
+        if self.form == "json":
+            make_unicode(tree)
         if self.kind == "repaired":
             from scriptschema.luau.repair import repair
 
-            return repair(cast(ModuleSet, self.tree(seed)), luau=self.luau)
-        from scriptschema.generation.programs import program
-
-        tree = program(
-            seed=seed,
-            size=self.size,
-            weights=self.weights,
-            swarm=self.swarm,
-            luau=self.luau,
-            **(self.options or {}),
-        )
-        if self.form == "json":
-            _make_unicode(tree)
+            tree = repair(tree, luau=self.luau)
         return tree
+
+    def program(self, seed: int) -> ModuleSet:
+        """Return the tree for `seed` as a ModuleSet, which it is unless `kind` is `tree`."""
+        return cast(ModuleSet, self.tree(seed))
 
     def style_of(self, seed: int) -> int | None:
         """Return the seed from which a source's style is chosen, or None for the plain style."""
@@ -114,8 +114,7 @@ class Recipe:
 
                 source = broken(source, seed)
             return encode(source)
-        tree = self.tree(seed) if self.kind == "tree" else self.program(seed)
-        return files.serialize(tree, self.form, self.luau)
+        return files.serialize(self.tree(seed), self.form, self.luau)
 
     @property
     def ending(self) -> str:
@@ -134,7 +133,7 @@ class Recipe:
         return source_files_of(self.program(seed), str(seed), style=self.style_of(seed))
 
 
-def _make_unicode(tree: Message) -> None:
+def make_unicode(tree: Message) -> None:
     """Replace invalid UTF-8 bytes in strings with U+FFFD, because JSON cannot represent them."""
     for message, _ in walk(tree):
         for name, field in message.ALL_FIELDS.items():

@@ -124,7 +124,7 @@ def test_json_has_every_tree_though_it_cannot_hold_all_strings(tmp_path: Path) -
     for seed in range(30):
         data = (tmp_path / f"{seed}.json").read_bytes()
         tree = generate(seed=seed)
-        bulk._make_unicode(tree)
+        bulk.make_unicode(tree)
         replaced += tree != generate(seed=seed)
         assert interop.from_json(ModuleSet, data) == tree
     assert replaced
