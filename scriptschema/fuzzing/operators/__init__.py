@@ -15,28 +15,8 @@ import attrs
 
 from scriptschema import messages as m
 from scriptschema.base import Message
-from scriptschema.fuzzing.operators.fields import (
-    change_flag,
-    change_name,
-    change_number,
-    change_operator,
-    change_optional,
-    change_string,
-    change_type,
-)
-from scriptschema.fuzzing.operators.lists import delete, duplicate, insert, shuffle, swap
+from scriptschema.fuzzing.operators import fields, lists, parts
 from scriptschema.fuzzing.operators.mutation import Mutation
-from scriptschema.fuzzing.operators.parts import (
-    cross,
-    hoist,
-    move,
-    recurse,
-    replace,
-    show,
-    unwrap,
-    use_variable,
-    wrap,
-)
 
 Edit = Callable[[Mutation, int], bool]
 
@@ -74,37 +54,47 @@ _OPTIONAL: Final[Sequence[type[Message]]] = (
 )
 
 OPERATORS: Final[Sequence[Operator]] = (
-    Operator("replace", 10, _PARTS, replace, "a generated part in place of another"),
-    Operator("move", 5, _PARTS, move, "a copy of another part of the tree"),
-    Operator("cross", 8, _PARTS, cross, "a copy of a part of a donor tree"),
-    Operator("insert", 8, (m.StatBlock, m.StatBlock, *_LISTS), insert, "a new item in a list", 1),
-    Operator("delete", 6, (m.Stat, m.Stat, *_ITEMS), delete, "a list without one of its items", -1),
-    Operator("duplicate", 3, (m.Stat, m.Stat, *_ITEMS), duplicate, "an item duplicated", 1),
-    Operator("swap", 2, (m.Stat, m.Stat, *_ITEMS), swap, "two items swapped"),
-    Operator("shuffle", 1, (m.StatBlock,), shuffle, "a block's statements in another order"),
-    Operator("hoist", 4, _PARTS, hoist, "a part in place of a larger part that contains it", -1),
+    Operator("replace", 10, _PARTS, parts.replace, "a generated part in place of another"),
+    Operator("move", 5, _PARTS, parts.move, "a copy of another part of the tree"),
+    Operator("cross", 8, _PARTS, parts.cross, "a copy of a part of a donor tree"),
     Operator(
-        "wrap", 4, (m.Stat, m.Expr), wrap,
+        "insert", 8, (m.StatBlock, m.StatBlock, *_LISTS), lists.insert, "a new item in a list", 1,
+    ),
+    Operator(
+        "delete", 6, (m.Stat, m.Stat, *_ITEMS), lists.delete,
+        "a list without one of its items", -1,
+    ),
+    Operator("duplicate", 3, (m.Stat, m.Stat, *_ITEMS), lists.duplicate, "an item duplicated", 1),
+    Operator("swap", 2, (m.Stat, m.Stat, *_ITEMS), lists.swap, "two items swapped"),
+    Operator("shuffle", 1, (m.StatBlock,), lists.shuffle, "a block's statements in another order"),
+    Operator(
+        "hoist", 4, _PARTS, parts.hoist, "a part in place of a larger part that contains it", -1,
+    ),
+    Operator(
+        "wrap", 4, (m.Stat, m.Expr), parts.wrap,
         "a part wrapped in a call, loop, branch, function or group", 1,
     ),
     Operator(
-        "unwrap", 2, (m.Stat,), unwrap,
+        "unwrap", 2, (m.Stat,), parts.unwrap,
         "a statement in place of the function, coroutine or loop that contains it", -1,
     ),
-    Operator("variable", 4, (m.Expr,), use_variable, "a variable in place of another value"),
-    Operator("print", 1.5, (m.Stat,), show, "a value printed where it is computed", 1),
-    Operator("recurse", 2, _PARTS, recurse, "copies of a part nested inside one another", 1),
+    Operator("variable", 4, (m.Expr,), parts.use_variable, "a variable in place of another value"),
+    Operator("print", 1.5, (m.Stat,), parts.show, "a value printed where it is computed", 1),
+    Operator("recurse", 2, _PARTS, parts.recurse, "copies of a part nested inside one another", 1),
     Operator(
-        "operator", 4, (m.ExprBinary, m.ExprUnary, m.StatCompoundAssign), change_operator,
+        "operator", 4, (m.ExprBinary, m.ExprUnary, m.StatCompoundAssign), fields.change_operator,
         "another operator",
     ),
-    Operator("number", 6, (m.ExprConstantNumber,), change_number, "another number"),
-    Operator("string", 4, (m.ExprConstantString,), change_string, "another string"),
-    Operator("flag", 1, (m.ExprConstantBool,), change_flag, "the opposite boolean"),
-    Operator("name", 5, (m.ExprLocal, m.Name, m.Typename, m.Local), change_name, "another name"),
+    Operator("number", 6, (m.ExprConstantNumber,), fields.change_number, "another number"),
+    Operator("string", 4, (m.ExprConstantString,), fields.change_string, "another string"),
+    Operator("flag", 1, (m.ExprConstantBool,), fields.change_flag, "the opposite boolean"),
     Operator(
-        "type", 3, (m.Type, m.StatLocal, m.ExprFunction), change_type, "another type annotation"
+        "name", 5, (m.ExprLocal, m.Name, m.Typename, m.Local), fields.change_name, "another name",
     ),
-    Operator("optional", 3, _OPTIONAL, change_optional, "an optional field set or cleared"),
+    Operator(
+        "type", 3, (m.Type, m.StatLocal, m.ExprFunction), fields.change_type,
+        "another type annotation",
+    ),
+    Operator("optional", 3, _OPTIONAL, fields.change_optional, "an optional field set or cleared"),
 )  # fmt: skip
 """All mutation operators with their initial weights."""

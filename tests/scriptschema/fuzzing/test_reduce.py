@@ -97,10 +97,10 @@ def test_what_is_left_is_interesting_valid_and_cannot_be_made_smaller(
     size = len(Index(reduced)), len(render(reduced)), render(reduced)
     for phase in PHASES:
         for each in phase:
-            for _, make in each.edits(Index(reduced)):
+            for _, make in each(Index(reduced)):
                 edited = repair(make())
                 smaller = (len(Index(edited)), len(render(edited)), render(edited)) < size
-                assert not (smaller and interesting(edited)), each.name
+                assert not (smaller and interesting(edited)), each.__name__
     assert reduce(reduced, interesting) == reduced
 
 
@@ -341,7 +341,7 @@ def test_what_the_seed_s_schema_lacks_goes_where_it_does_not_matter() -> None:
 )
 def test_loops_and_calls_around_a_bug_are_removed(source: str, smaller: str) -> None:
     index = Index(parse(source).tree)
-    edits = [edit for phase in PHASES for each in phase for edit in each.edits(index)]
+    edits = [edit for phase in PHASES for each in phase for edit in each(index)]
     sources = [render(repair(make()).program) for _, make in edits]
     assert any(each.startswith(smaller) for each in sources)
 
