@@ -24,19 +24,11 @@ def _write_constant(w: Writer, node: Message) -> None:
     w.out.append(_CONSTANTS[node.__class__])
 
 
-def _write_local(w: Writer, node: m.Local) -> None:
-    w.out.append(w.names.local(node.name))
-
-
 def _write_typename(w: Writer, node: m.Typename) -> None:
     if node.kind == m.Typename.Kind.Builtin:
         w.out.append(TYPE_FUNCTIONS[node.index % len(TYPE_FUNCTIONS)])
     else:
         w.out.append(w.names.type(node.index))
-
-
-def _write_name(w: Writer, node: m.Name) -> None:
-    w.out.append(w.names.field(node))
 
 
 def write_boolean(w: Writer, node: m.ExprConstantBool | m.TypeBoolean) -> None:
@@ -49,14 +41,6 @@ def write_number(w: Writer, node: m.ExprConstantNumber) -> None:
     w.out.append(str(node.val) if node.double is None else number_text(node.double))
 
 
-def _write_integer(w: Writer, node: m.ExprConstantInteger) -> None:
-    w.out.append(integer_text(node.val))
-
-
-def _write_omitted(w: Writer, _: m.TypeOmitted) -> None:
-    w.out.append(UNSET)  # a type is required here
-
-
 def write_string(w: Writer, node: m.ExprConstantString | m.TypeString) -> None:
     """Print a string constant in double quotes."""
     w.out.append(quote(node.val))
@@ -65,15 +49,15 @@ def write_string(w: Writer, node: m.ExprConstantString | m.TypeString) -> None:
 WRITE: Final[Mapping[type[Message], Write]] = {
     **dict.fromkeys(_CONSTANTS, _write_constant),
     **dict.fromkeys((m.ExprPrefix, m.LValue, m.ExprLiteral), write_wrapper),
-    m.Local: _write_local,
+    m.Local: lambda w, node: w.out.append(w.names.local(node.name)),
     m.Typename: _write_typename,
-    m.Name: _write_name,
+    m.Name: lambda w, node: w.out.append(w.names.field(node)),
     m.ExprConstantBool: write_boolean,
     m.TypeBoolean: write_boolean,
     m.ExprConstantNumber: write_number,
-    m.ExprConstantInteger: _write_integer,
+    m.ExprConstantInteger: lambda w, node: w.out.append(integer_text(node.val)),
     m.ExprConstantString: write_string,
-    m.TypeOmitted: _write_omitted,
+    m.TypeOmitted: lambda w, _: w.out.append(UNSET),  # a type is required here
     m.TypeString: write_string,
 }
 """Maps each kind of message to the function that prints it."""

@@ -150,18 +150,6 @@ def _write_expr(w: Writer, node: m.Expr) -> None:
         w.later(inner)
 
 
-def _write_group(w: Writer, node: m.ExprGroup) -> None:
-    w.print("(", node.expr, ")")
-
-
-def _write_expr_local(w: Writer, node: m.ExprLocal) -> None:
-    w.out.append(w.names.local(node.var.name))
-
-
-def _write_global(w: Writer, node: m.ExprGlobal) -> None:
-    w.out.append(w.names.global_(node.name))
-
-
 def write_callee(w: Writer, node: m.ExprCall) -> None:
     """Print the called expression, in parentheses if necessary."""
     func = node.func
@@ -222,10 +210,6 @@ def _write_index_name(w: Writer, node: m.ExprIndexName) -> None:
     put, names = w.out.append, w.names
     put(".")
     put(names.field(node.index, names.owner(node.expr)))
-
-
-def _write_index_expr(w: Writer, node: m.ExprIndexExpr) -> None:
-    w.print(node.expr, "[", node.index, "]")
 
 
 def _write_function(w: Writer, node: m.ExprFunction) -> None:
@@ -296,12 +280,12 @@ def write_interpolation(
 
 WRITE: Final[Mapping[type[Message], Write]] = {
     m.Expr: _write_expr,
-    m.ExprGroup: _write_group,
-    m.ExprLocal: _write_expr_local,
-    m.ExprGlobal: _write_global,
+    m.ExprGroup: lambda w, node: w.print("(", node.expr, ")"),
+    m.ExprLocal: lambda w, node: w.out.append(w.names.local(node.var.name)),
+    m.ExprGlobal: lambda w, node: w.out.append(w.names.global_(node.name)),
     m.ExprCall: write_call,
     m.ExprIndexName: _write_index_name,
-    m.ExprIndexExpr: _write_index_expr,
+    m.ExprIndexExpr: lambda w, node: w.print(node.expr, "[", node.index, "]"),
     m.ExprFunction: _write_function,
     m.TableItem: _write_table_item,
     m.ExprTable: _write_table,

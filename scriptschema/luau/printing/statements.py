@@ -106,10 +106,6 @@ def _write_return(w: Writer, node: m.StatReturn) -> None:
     w.list(node.list)
 
 
-def _write_call_statement(w: Writer, node: m.StatCall) -> None:
-    w.write[m.ExprCall](w, node.expr)
-
-
 def _write_local_statement(w: Writer, node: m.StatLocal) -> None:
     if node.is_exported:
         w.out.append("export ")
@@ -202,7 +198,7 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.StatWhile: _write_while,
     m.StatRepeat: _write_repeat,
     m.StatReturn: _write_return,
-    m.StatCall: _write_call_statement,
+    m.StatCall: lambda w, node: w.write[m.ExprCall](w, node.expr),
     m.StatLocal: _write_local_statement,
     m.StatFor: _write_for,
     m.StatForIn: _write_for_in,

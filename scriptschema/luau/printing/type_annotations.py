@@ -146,10 +146,6 @@ def write_type(w: Writer, node: m.Type) -> None:
     write_wrapper(w, node)
 
 
-def _write_primitive(w: Writer, node: m.TypePrimitive) -> None:
-    w.out.append(w.names.primitive(node.kind))
-
-
 def _write_type_literal(w: Writer, node: m.TypeLiteral) -> None:
     w.print(node.name, *generics(w, node.generics, node.genericpacks, node.arguments))
 
@@ -208,10 +204,6 @@ def _write_type_function(w: Writer, node: m.TypeFunction) -> None:
     w.print(*parameters, "(", *args, ") -> ", *results(node.rets, node.rettail))
 
 
-def _write_typeof(w: Writer, node: m.TypeTypeof) -> None:
-    w.print("typeof(", node.expr, ")")
-
-
 def write_union(w: Writer, node: m.TypeUnion, *, shorthand: bool = True) -> None:
     """Print a union. If `shorthand` is true, `T | nil` is printed as `T?`."""
     after = w.after
@@ -232,10 +224,6 @@ def write_intersection(w: Writer, node: m.TypeIntersection) -> None:
     _write_operand(w, node.right, None, after)
 
 
-def _write_class(w: Writer, node: m.TypeClass) -> None:
-    w.out.append(w.names.class_(node.kind))
-
-
 def _write_type_ref(w: Writer, node: m.TypeRef) -> None:
     prefix: Part = node.prefix
     if node.prefix_global is not None:
@@ -245,16 +233,16 @@ def _write_type_ref(w: Writer, node: m.TypeRef) -> None:
 
 WRITE: Final[Mapping[type[Message], Write]] = {
     m.Type: write_type,
-    m.TypePrimitive: _write_primitive,
+    m.TypePrimitive: lambda w, node: w.out.append(w.names.primitive(node.kind)),
     m.TypeLiteral: _write_type_literal,
     m.TypeTableItem: write_type_item,
     m.TypeTableIndexer: _write_type_indexer,
     m.TypeTable: write_type_table,
     m.TypeFunction: _write_type_function,
-    m.TypeTypeof: _write_typeof,
+    m.TypeTypeof: lambda w, node: w.print("typeof(", node.expr, ")"),
     m.TypeUnion: write_union,
     m.TypeIntersection: write_intersection,
-    m.TypeClass: _write_class,
+    m.TypeClass: lambda w, node: w.out.append(w.names.class_(node.kind)),
     m.TypeRef: _write_type_ref,
     m.TypePack: _write_pack,
     m.TypeArgument: write_wrapper,
