@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Integral
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack
 
 import attrs
 from hypothesis import strategies as st
@@ -32,7 +32,7 @@ from scriptschema.drawing.choices import DrawnChoices, varied
 from scriptschema.drawing.damage import FAULTS
 from scriptschema.generation.grammar import Grammar, grammar_of
 from scriptschema.generation.sampling import APART, Sampler
-from scriptschema.generation.trees import MAX_DEPTH
+from scriptschema.generation.trees import MAX_DEPTH, TreeOptions
 from scriptschema.generation.weights import Weights
 from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type, schema
 
@@ -94,16 +94,6 @@ def _check_limits(size: int, max_depth: int) -> None:
             f"size must be from 1 to {MAX_SIZE}, the limit of Hypothesis, found {size}: for "
             "larger trees, use generation.trees.generate"
         )
-
-
-class TreeOptions(TypedDict, total=False):
-    """The options of `messages`, and of the other strategies for trees."""
-
-    size: int
-    max_depth: int
-    weights: Weights | str | PathLike[str] | None
-    swarm: bool
-    luau: str | Version | None
 
 
 def messages(

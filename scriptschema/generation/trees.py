@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import isqrt
 from os import PathLike
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
 
 from scriptschema.base import Message
 from scriptschema.choices import Choices, seeded
@@ -39,31 +39,27 @@ DEEPEST: Final = 200
 MessageT = TypeVar("MessageT", bound=Message)
 
 
-@overload
-def generate(
-    *,
-    seed: int | None = None,
-    choices: Choices | None = None,
-    size: int = DEFAULT_SIZE,
-    max_depth: int = MAX_DEPTH,
-    weights: Weights | str | PathLike[str] | None = None,
-    swarm: bool = False,
-    luau: str | Version | None = None,
-) -> ModuleSet: ...
+class TreeOptions(TypedDict, total=False):
+    """The options of `generate`, and of Hypothesis strategies for trees."""
+
+    size: int
+    max_depth: int
+    weights: Weights | str | PathLike[str] | None
+    swarm: bool
+    luau: str | Version | None
+
+
+class _Options(TreeOptions, total=False):
+    seed: int | None
+    choices: Choices | None
 
 
 @overload
-def generate(
-    cls: type[MessageT],
-    *,
-    seed: int | None = None,
-    choices: Choices | None = None,
-    size: int = DEFAULT_SIZE,
-    max_depth: int = MAX_DEPTH,
-    weights: Weights | str | PathLike[str] | None = None,
-    swarm: bool = False,
-    luau: str | Version | None = None,
-) -> MessageT: ...
+def generate(**options: Unpack[_Options]) -> ModuleSet: ...
+
+
+@overload
+def generate(cls: type[MessageT], **options: Unpack[_Options]) -> MessageT: ...
 
 
 def generate(
