@@ -161,7 +161,7 @@ class Config:
                     "campaign"
                 )
             tables = fields.pop("targets", None)
-            if not isinstance(tables, list | tuple) or not all(isinstance(t, dict) for t in tables):
+            if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
                 raise ValueError(
                     "targets must be a list of tables, in TOML one [[targets]] for each target"
                 )

@@ -5,6 +5,7 @@ It does so by running programs, because version numbers do not reflect flags and
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from types import MappingProxyType
@@ -113,9 +114,12 @@ class Probed:
 
 def as_json(value: Any) -> dict[str, Any]:
     """Return the fields of an attrs object as JSON data. A version of Luau becomes a string."""
-    return attrs.asdict(
-        value, value_serializer=lambda _, __, each: str(each) if type(each) is Version else each
-    )
+
+    def written(each: Any) -> Any:
+        return str(each) if type(each) is Version else attrs.asdict(each, recurse=False)
+
+    data: dict[str, Any] = json.loads(json.dumps(value, default=written))
+    return data
 
 
 def probe(description: Description) -> Probed:
