@@ -57,7 +57,7 @@ class Context:
     `variables` maps the index of each variable's name to its kind, in the order of declaration.
     `loop` is true inside a loop, and `vararg` where `...` is allowed. `repeats` is true inside a
     `while` or `repeat` loop, which may be endless. `condition` is true in the condition of such a
-    loop.
+    loop. `method` is true for the function of a method.
     """
 
     variables: Kinds = attrs.field(factory=dict)
@@ -65,6 +65,7 @@ class Context:
     vararg: bool = True
     repeats: bool = False
     condition: bool = False
+    method: bool = False
 
     def enter(self, node: Any, name: str, position: int | None) -> None:
         """Update the context for field `name` of `node`, or for the field's item at `position`."""
@@ -88,11 +89,16 @@ class Context:
                         _declare(self.variables, statement.alternative)
             case m.StatLocalFunction():
                 _bind(self.variables, node.var.name, None)
-            case m.StatFunction() if node.self_ and name == "func":
-                _bind(self.variables, _SELF, None)
-            case m.ExprFunction() if name == "body":  # its types are outside its scope
+            case m.StatFunction() if name == "func":
+                self.method = node.self_
+            case m.ExprFunction():
+                is_method, self.method = self.method, False
+                if name != "body":
+                    return  # the types are outside the function's scope
                 self.loop = self.repeats = False
                 self.vararg = node.vararg
+                if is_method:
+                    _bind(self.variables, _SELF, None)
                 for variable in node.args:
                     _bind(self.variables, variable.name, None)
 

@@ -40,7 +40,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 class TreeOptions(TypedDict, total=False):
-    """The options of `generate`, and of Hypothesis strategies for trees."""
+    """The options of Hypothesis strategies for trees, and of `generate`."""
 
     size: int
     max_depth: int
@@ -49,17 +49,19 @@ class TreeOptions(TypedDict, total=False):
     luau: str | Version | None
 
 
-class _Options(TreeOptions, total=False):
+class GenerateOptions(TreeOptions, total=False):
+    """The options of `generate`."""
+
     seed: int | None
     choices: Choices | None
 
 
 @overload
-def generate(**options: Unpack[_Options]) -> ModuleSet: ...
+def generate(**options: Unpack[GenerateOptions]) -> ModuleSet: ...
 
 
 @overload
-def generate(cls: type[MessageT], **options: Unpack[_Options]) -> MessageT: ...
+def generate(cls: type[MessageT], **options: Unpack[GenerateOptions]) -> MessageT: ...
 
 
 def generate(

@@ -418,12 +418,13 @@ def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
     index = r.index
     text = r.take()
     if text.rstrip("_").endswith("i"):
+        try:
+            integer = m.ExprConstantInteger(val=integer_value(text))
+        except ValueError:
+            r.fail("a 64-bit integer" if r.extended else "a number", index)
         r.check_extended("an integer", index)
         r.require(m.Expr, "integer", "an integer", index)
-        try:
-            return m.Expr(integer=m.ExprConstantInteger(val=integer_value(text))), False
-        except ValueError:
-            r.fail("a 64-bit integer", index)
+        return m.Expr(integer=integer), False
     try:
         value = number_value(text)
     except ValueError:

@@ -302,7 +302,7 @@ def _read_other_statement(r: Reader) -> Reading:
             return (yield _read_type_statement(r, export=True))
         if text == "const" and following in ("name", "function"):
             return (yield _read_declaration(r))
-        if (reading := _newer(r)) is not None:
+        if text in _NEWER and (reading := _newer(r)) is not None:
             r.check_extended("a class" if reading is read_class else "an exported value", start)
             return (yield reading(r))
     elif r.kind != "(":
@@ -311,7 +311,10 @@ def _read_other_statement(r: Reader) -> Reading:
     if type(node) is m.ExprCall:
         return m.Stat(call=m.StatCall(expr=node))
     if r.kind not in COMPOUNDS and r.kind not in ("=", ","):
-        r.fail("a call or an assignment", start)
+        # If the next token begins another statement, the error is where this one begins.
+        before, here = (r.source.position(r.starts[r.index + by])[0] for by in (-1, 0))
+        is_next = r.kind == "eof" or (r.kind != "error" and before < here)
+        r.fail("a call or an assignment", start if is_next else None)
     target = as_assignable(r, node, start)
     if r.kind in COMPOUNDS:
         return (yield read_compound_assignment(r, target, start))

@@ -340,6 +340,7 @@ def test_mutants_of_programs_of_today_are_valid_and_any_mutant_keeps_to_the_sche
         "local v0, v1: number = 1, 2",
         "local v0 = 1 return function(v1: typeof(v0), v2: number) end",
         "print 'x'",
+        "local v0 = {} function v0:f(v1: typeof(1)) return #self end",
     ],
 )
 def test_mutants_of_rarely_used_syntax_are_valid(source: str) -> None:
