@@ -22,7 +22,7 @@ else:
     from types import SimpleNamespace
 
     _MISSING = object()
-    _OFTEN = 4  # compiling `__init__` takes as long as creating about 20 objects without it
+    _OFTEN = 4  # compiling `__init__` takes as long as creating about 30 objects without it
 
     class Factory:
         """A function that returns a field's default.
@@ -100,7 +100,7 @@ else:
         def __init__(self, *arguments, **named):  # noqa: N807 - tracebacks show it
             nonlocal uses
             uses += 1
-            if uses == _OFTEN or not _assign(self, cls, arguments, named):
+            if uses >= _OFTEN or not _assign(self, cls, arguments, named):
                 cls.__init__ = _compiled(cls)
                 cls.__init__(self, *arguments, **named)
 

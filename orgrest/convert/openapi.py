@@ -126,6 +126,8 @@ class _Reader:
             return None
         node = self._documents.at("")
         for step in steps(reference):
+            if node.value is None:
+                break
             node = node.plain_child(step)
         if node.value is None:
             self._notes.append(Note(self._whole.place, f"{reference} does not exist"))

@@ -138,6 +138,8 @@ def value(assignment: str) -> tuple[str, Value]:
     """
     name, equals, text = assignment.partition("=")
     name, text = name.strip(), text.strip()
+    if not name:
+        raise ArgumentError(f":var must be followed by name=value, found: {assignment}")
     if not equals or not text:
         raise ArgumentError(f':var {name} has no value; for an empty value, write :var {name}=""')
     if text[0] == '"':

@@ -342,7 +342,7 @@ def replayed(exchange: Record) -> tuple[Request, Response]:
     response, body = exchange["response"], exchange["response"]["body"]
     kind = body["type"].partition(";")[0]
     if "text" in body:
-        kind, data = f"{kind}; charset=utf-8", to_bytes(body["text"])
+        kind, data = kind and f"{kind}; charset=utf-8", to_bytes(body["text"])
     else:
         data = b64decode(body["base64"])
     return (
@@ -351,7 +351,7 @@ def replayed(exchange: Record) -> tuple[Request, Response]:
             response["status"],
             response["reason"],
             response["version"],
-            (("Content-Type", kind),),
+            (("Content-Type", kind),) if kind else (),
             data,
             0.0,
             response["url"],

@@ -53,6 +53,7 @@ class TokenRequests:
         self._given: dict[str, Grant] = {}  # by their tokens
         self._renewed: dict[str, Token] = {}  # by the tokens that were refused
         self._failed: dict[tuple[Grant, str], OrgrestError] = {}  # each login is tried once
+        self._useless: set[Grant] = set()  # their new tokens were refused, too
         self._asked = exchanges
         self._retry_policy = retry_policy
         self._hidden: frozenset[str] = frozenset()  # the secrets in the responses
@@ -122,11 +123,11 @@ class TokenRequests:
     def renewed(self, request: Request) -> tuple[str, Token] | None:
         """Return a request's refused token and a new token, or None if there is no new token.
 
-        Raises TransportError if the token server cannot be reached.
+        If a new token was refused, too, it is not replaced. Raises TransportError if the token
+        server cannot be reached.
         """
-        words = (request.header("Authorization") or "").split()
-        old = next((token for token in self._given if token in words), None)
-        if old is None or self._client is None:
+        old = self._token_in(request)
+        if old is None or self._client is None or self._given[old] in self._useless:
             return None
         grant = self._given[old]
         if grant.is_login:
@@ -139,6 +140,15 @@ class TokenRequests:
         self._given[new.access] = grant
         self._renewed[old] = new
         return old, new
+
+    def refused(self, request: Request) -> None:
+        """Request no more tokens like that in `request`, which did not help."""
+        if (token := self._token_in(request)) is not None:
+            self._useless.add(self._given[token])
+
+    def _token_in(self, request: Request) -> str | None:
+        words = (request.header("Authorization") or "").split()
+        return next((token for token in self._given if token in words), None)
 
     # -------------------------------------------------------------------------- callbacks of flows
 

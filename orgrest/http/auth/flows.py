@@ -37,7 +37,12 @@ _LEAST_INTERVAL = 0.2
 _MOST_INTERVAL = 60.0
 _SLOWER = 5.0  # seconds to add after each slow_down: RFC 8628, section 3.5
 _OTHER_TYPES = frozenset({"dpop", "mac", "pop"})
+_REFUSALS = frozenset({"invalid_client", "invalid_grant", "unauthorized_client"})
 """Token types that require a proof of possession, which orgrest does not support."""
+
+
+class RefusedError(OrgrestError):
+    """Raised if a token server refuses the credentials (RFC 6749, section 5.2)."""
 
 
 @classes.frozen
@@ -321,8 +326,8 @@ def _refused(url: str, response: Response, content: dict[str, Any]) -> OrgrestEr
     if _is_too_large(response):
         content = {"error": f"a response larger than {_LARGEST // 2**20} MiB"}
     error = _error(f"{_place(url)} returned no token (status {response.status})", content)
-    if response.status >= 500:
-        error.code = ""  # a later request may succeed with these credentials
+    if content.get("error") in _REFUSALS:
+        return RefusedError(error.reason, code=error.code)
     return error
 
 

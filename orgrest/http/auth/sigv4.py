@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _DATE = compiled(r"\d{8}T\d{6}Z", re.ASCII)
 _REGION = compiled(r"[a-z]{2}(?:-[a-z]+)+-\d", re.ASCII)
-_SIGNING_NAMES = {"email": "ses"}  # names of services by the names in their hosts, if they differ
+# The names of services by the names in their hosts, if they differ.
+_SIGNING_NAMES = {"email": "ses", **dict.fromkeys(("s3-accelerate", "s3-control", "s3-fips"), "s3")}
+_AFTER_REGION = frozenset({"aoss", "es"})  # these services follow the region in their hosts
 # Headers that proxies may change, and the header with the signature.
 _UNSIGNED = frozenset({"authorization", "connection", "expect", "transfer-encoding", "user-agent"})
 
@@ -174,7 +176,7 @@ def region_and_service(credentials: AwsCredentials, host: str) -> tuple[str, str
         *_, first, second = ["", *labels]
         if second.startswith("s3-") and _REGION.fullmatch(second[3:]):  # bucket.s3-eu-west-1
             first, second = "s3", second[3:]
-        elif _REGION.fullmatch(first) and second != "s3":  # search-name.eu-west-1.es
+        elif second in _AFTER_REGION and _REGION.fullmatch(first):  # search-name.eu-west-1.es
             first, second = second, first
         elif not (first and _REGION.fullmatch(second)):
             first, second = second, "us-east-1"

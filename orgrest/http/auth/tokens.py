@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
-from orgrest.http.auth.flows import Message, Pause, Visit, issue, refresh
+from orgrest.http.auth.flows import Message, Pause, RefusedError, Visit, issue, refresh
 from orgrest.model import OrgrestError, Request, TransportError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Tokens:
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._tokens: dict[Grant, tuple[Token, float | None]] = {}
-        self._refused: dict[Grant, OrgrestError] = {}
+        self._refused: dict[Grant, RefusedError] = {}
 
     def get(self, grant: Grant) -> Token:
         """Return a valid token for a grant. Raises OrgrestError if the server issues no token."""
@@ -110,12 +110,11 @@ class Tokens:
     def _issued(self, grant: Grant) -> Token:
         """Return a new token. A refused request is not repeated, as it might lock the account."""
         if (refusal := self._refused.get(grant)) is not None:
-            raise OrgrestError(refusal.reason, code=refusal.code)
+            raise RefusedError(refusal.reason, code=refusal.code)
         try:
             return self._steps.token(issue(grant))
-        except OrgrestError as error:
-            if error.code == "credentials":
-                self._refused[grant] = error
+        except RefusedError as error:
+            self._refused[grant] = error
             raise
 
     def _keep(self, grant: Grant, token: Token) -> Token:

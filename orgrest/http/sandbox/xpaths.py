@@ -1,7 +1,8 @@
 """Evaluates XPaths from documents. This runs in the sandbox, as it can take exponential time.
 
-The other tools evaluate XPath 1.0. In XPath 2.0's compatibility mode, its expressions keep their
-meaning: a function of a node gets the first match, and `<` compares numbers.
+The other tools evaluate XPath 1.0. In XPath 2.0's compatibility mode, most of its expressions keep
+their meaning: a function of a node gets the first match, and `<` compares numbers. Expressions that
+this mode refuses, such as a comparison of dates, have the meaning of XPath 2.0.
 """
 
 from __future__ import annotations
@@ -29,9 +30,12 @@ def find(path: str, text: str, prefixes: dict[str, str]) -> list[str]:
     except (ElementTree.ParseError, RecursionError):
         raise OrgrestError(f"cannot look up {path}: the body is not valid XML") from None
     try:
-        selected = elementpath.select(root, path, namespaces=namespaces, compatibility_mode=True)
+        try:
+            selected = elementpath.select(root, path, namespaces, compatibility_mode=True)
+        except elementpath.ElementPathError:
+            selected = elementpath.select(root, path, namespaces)
     except (elementpath.ElementPathError, RecursionError) as error:
-        raise OrgrestError(f"{path} is not a valid XPath: {error}") from None
+        raise OrgrestError(f"{path} cannot be evaluated: {error}") from None
     items: list[Any] = selected if isinstance(selected, list) else [selected]
     return [_text(item) for item in items if item is not None]
 
@@ -40,5 +44,6 @@ def _text(item: Any) -> str:
     if hasattr(item, "itertext"):
         return "".join(item.itertext())
     if isinstance(item, float | Decimal):  # as XPath 1.0 writes numbers: 7, NaN, without exponents
-        return f"{Decimal(str(item)).normalize() + 0:f}"
+        number = f"{Decimal(str(item)):f}"
+        return number.rstrip("0").removesuffix(".") if "." in number else number
     return str(item).lower() if isinstance(item, bool) else str(item)

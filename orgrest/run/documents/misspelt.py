@@ -37,7 +37,7 @@ _QUOTING = compiled(
 )
 _WITHIN = compiled(  # lines that are suspicious inside a block
     r"^[ \t]*(?:(?:#+|//)[ \t]*@(?P<directive>[A-Za-z][\w-]*)"
-    r"|#\+(?i:begin_src)[ \t]+(?P<language>\S+))",
+    r"|#\+(?i:begin_src)(?::[ \t]*|[ \t]+)(?P<language>\S+))",
     re.MULTILINE,
 )
 _ALIKE = 0.75

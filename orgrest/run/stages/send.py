@@ -93,19 +93,22 @@ def _retried(job: Job) -> Needing[None]:
     """
     assert job.request is not None  # noqa: S101 - the order of the stages
     policy, tokens = job.work.settings.retry_policy, job.work.tokens
-    request = job.request if tokens is None else tokens.current(job.request)
+    if tokens is not None:
+        job.request = tokens.current(job.request)
     for attempt in itertools.count(1):
-        exchange = _once(job, request)
+        exchange = _once(job, job.request)
         refusal = exchange.response
         if tokens is not None and refusal is not None and refusal.status == 401:
             expected = yield from _is_expected(job, refusal)
-            renewed = None if expected else _renewed(job, request, tokens)
+            renewed = None if expected else _renewed(job, job.request, tokens)
             if renewed is not None:
-                request = renewed
-                exchange = _once(job, request)
+                job.request = renewed
+                exchange = _once(job, renewed)
+                if exchange.response is not None and exchange.response.status == 401:
+                    tokens.refused(renewed)
         job.response = exchange.response
         if exchange.response is not None:
-            delay = policy.after_answer(request, exchange.response, attempt)
+            delay = policy.after_answer(job.request, exchange.response, attempt)
             if delay is None or (yield from _is_expected(job, exchange.response)):
                 return
             if delay == math.inf:
@@ -115,7 +118,7 @@ def _retried(job: Job) -> Needing[None]:
                     job.notes.append(f"not retried: {reason}")
                 return
         elif exchange.error is not None:
-            delay = policy.after_error(request, exchange.error, attempt)
+            delay = policy.after_error(job.request, exchange.error, attempt)
             if delay is None:
                 raise exchange.error
         job.work.sending.budget.wait(delay or 0.0)

@@ -121,6 +121,7 @@ class TestValues:
         [
             ("a", ':var a has no value; for an empty value, write :var a=""'),
             ("a=", "has no value"),
+            ('="a"', ':var must be followed by name=value, found: ="a"'),
             ('a="x', "unclosed quote:"),
             ("a='(1", "unclosed Lisp expression:"),
             ("a='(1) x", "must have one value, found:"),

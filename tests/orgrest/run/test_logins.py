@@ -384,6 +384,10 @@ def test_a_refused_token_of_a_password_is_refreshed_for_all_later_requests(
     [outcome] = documents.run(f"{text}\n?? status == 401", settings=settings)
     assert outcome.exchanges[0].response.status == 401  # as expected: no new token is requested
     assert provider.asked[4:] == ["client_credentials"]
+    provider.refuses = 9
+    outcomes = documents.run(text * 3, settings=settings)
+    assert [outcome.exchanges[0].response.status for outcome in outcomes] == [401] * 3
+    assert provider.asked[5:] == ["client_credentials"] * 2  # the second did not help
 
 
 def test_a_login_that_is_over_is_forgotten_and_the_next_run_signs_in(

@@ -34,6 +34,7 @@ class Provider:
         self.bearers: list[str | None] = []
         self.answers: list[tuple[str, dict[str, Any] | bytes]] = []
         self.more: dict[str, Any] = {}
+        self.expired: set[str] = set()
         self.server = RawServer(self._answer)
 
     def _answer(self, connection: socket.socket, request: bytes) -> None:
@@ -43,7 +44,9 @@ class Provider:
         path = request.split(b" ", 2)[1]
         if path == b"/api":
             self.bearers.append(given)
-            connection.sendall(response((given or "").encode(), "Content-Type: text/plain"))
+            status = "401 Unauthorized" if given in self.expired else "200 OK"
+            head = "Content-Type: text/plain"
+            connection.sendall(response((given or "").encode(), head, status=status))
             return
         self.forms.append(dict(parse_qsl(body.decode())))
         self.clients.append(b64decode(given.split()[1]).decode() if given else None)
@@ -124,6 +127,16 @@ def test_one_token_serves_a_run_and_no_result_shows_it(provider: Provider, tmp_p
         assert {"t0ken-1", "id-t0ken", "s3cr:t%"} <= outcome.secrets
 
 
+def test_a_token_that_replaces_a_refused_one_is_masked(provider: Provider, tmp_path: Path) -> None:
+    provider.expired = {"Bearer t0ken-1"}
+    [outcome] = run(provider, asking("oauth2"), tmp_path)
+    rendered = outcome.exchanges[0].rendered
+    assert provider.bearers == ["Bearer t0ken-1", "Bearer t0ken-2"]
+    assert rendered is not None
+    assert "Bearer ***" in rendered.text
+    assert "t0ken" not in rendered.text
+
+
 def test_refused_credentials_are_tried_once_so_that_they_do_not_lock_the_account(
     provider: Provider, tmp_path: Path
 ) -> None:
@@ -132,10 +145,11 @@ def test_refused_credentials_are_tried_once_so_that_they_do_not_lock_the_account
     reasons = [reason(outcome) for outcome in run(provider, text, tmp_path)]
     assert ["(status 401): invalid_client" in text for text in reasons] == [True, True]
     assert len(provider.forms) == 1
-    provider.answers = [("503 Service Unavailable", {})]
-    first, second = run(provider, text, tmp_path)
-    assert "(status 503)" in reason(first)
-    assert second.state == "done"
+    for status in ("503 Service Unavailable", "429 Too Many Requests"):
+        provider.answers = [(status, {})]
+        first, second = run(provider, text, tmp_path)
+        assert f"(status {status[:3]})" in reason(first)
+        assert second.state == "done"
 
 
 def test_a_renewal_that_the_server_refuses_leaves_the_401(

@@ -101,7 +101,9 @@ def test_a_request_to_s3_is_signed_as_its_documentation_does() -> None:
         ("b.s3-eu-west-1.amazonaws.com", "eu-west-1/s3"),
         ("s3-eu-west-1.amazonaws.com", "eu-west-1/s3"),
         ("b.s3.dualstack.eu-west-1.amazonaws.com", "eu-west-1/s3"),
+        ("b.s3-fips.dualstack.us-east-2.amazonaws.com", "us-east-2/s3"),
         ("logs.eu-west-1.s3.amazonaws.com", "us-east-1/s3"),
+        ("eu-west-1.s3-accelerate.amazonaws.com", "us-east-1/s3"),
         ("s3.amazonaws.com", "us-east-1/s3"),
     ],
 )
