@@ -8,7 +8,7 @@ import sys
 if not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:  # noqa: PTH109  # less to import
     del sys.path[0]
 
-from orgrest.commands.main import main  # found by the path above
+from orgrest.commands.main import run  # found by the path above
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -11,11 +11,13 @@ or SIGHUP.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import os
 import signal
 import sys
+import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -174,3 +176,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for output in (sys.stdout, sys.stderr):  # else Python flushes them again at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
         sys.exit(1)
+
+
+def run() -> None:
+    """Run the command line with the process's arguments, and end the process."""
+    try:
+        main()
+    except SystemExit as end:
+        # Python would free all objects first, which takes longer than sending a request.
+        is_observed = sys.gettrace() is not None or sys.getprofile() is not None
+        if isinstance(end.code, int) and threading.active_count() == 1 and not is_observed:
+            atexit._run_exitfuncs()
+            for output in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError, ValueError):  # a full disk, or already closed
+                    output.flush()
+            os._exit(end.code)
+        raise

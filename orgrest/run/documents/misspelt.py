@@ -85,7 +85,7 @@ def lines(document: OrgDocument, blocks: Iterable[Block]) -> Iterator[tuple[int,
 
 
 def _ineffective(directive: str, language: str) -> str | None:
-    """Return why a directive has no effect in a block, or None if it has or is a comment.
+    """Return why a directive has no effect in a block of a language, or None if it has one.
 
     In restclient's and verb's languages, all directives are comments.
     """

@@ -906,3 +906,22 @@ def test_a_document_that_is_not_utf8_is_named_with_its_line(orgrest, tmp_path: P
     )
     (tmp_path / "a.http").write_bytes(b"# -*- coding: latin-1 -*-\nGET http://127.0.0.1:1/\xe9\n")
     assert orgrest("--dry-run", "a.http").err == ""
+
+
+@pytest.mark.parametrize(
+    "prepared",
+    [
+        "import atexit; atexit.register(print, 'at the end')",
+        "import threading; threading.Timer(0.5, print, ['at the end']).start()",
+    ],
+)
+def test_the_process_ends_after_its_threads_and_what_is_registered_for_its_end(
+    prepared: str,
+) -> None:
+    code = f"{prepared}; from orgrest.commands.main import run; run()"
+    for argument, status in (("--version", 0), ("--unknown", 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, argument], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == status
+        assert done.stdout.splitlines()[-1] == "at the end"
