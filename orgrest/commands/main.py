@@ -180,15 +180,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run() -> None:
     """Run the command line with the process's arguments, and end the process."""
+    status: object = None
     try:
         main()
     except SystemExit as end:
-        # Python would free all objects first, which takes longer than sending a request.
-        is_observed = sys.gettrace() is not None or sys.getprofile() is not None
-        if isinstance(end.code, int) and threading.active_count() == 1 and not is_observed:
-            atexit._run_exitfuncs()
-            for output in (sys.stdout, sys.stderr):
-                with contextlib.suppress(OSError, ValueError):  # a full disk, or already closed
-                    output.flush()
-            os._exit(end.code)
-        raise
+        status = end.code
+    # Python would free all objects first, which takes longer than sending a request.
+    is_observed = sys.gettrace() is not None or sys.getprofile() is not None
+    if isinstance(status, int) and threading.active_count() == 1 and not is_observed:
+        atexit._run_exitfuncs()
+        for output in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):  # a full disk, or already closed
+                output.flush()
+        os._exit(status)
+    sys.exit(status)
