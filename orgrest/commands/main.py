@@ -180,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run() -> None:
     """Run the command line with the process's arguments, and end the process."""
-    status: object = None
+    status: str | int | None = None
     try:
         main()
     except SystemExit as end:
