@@ -70,6 +70,18 @@ def test_a_dry_run_loads_nothing_that_sends_or_shows_responses(tmp_path: Path) -
     }
 
 
+def test_a_request_file_is_run_without_the_modules_that_read_org_documents(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.http"
+    path.write_text("GET http://127.0.0.1:9/\n?? status == 200\n")
+    start = "from orgrest.commands.main import main; main()"
+    found = loaded_by(f"sys.argv[1:] = ['test', {str(path)!r}]; {start}", check=False)
+    assert "orgrest.http.parsing.request_file.reader" in found
+    reading = ("arguments", "argument_syntax", "document", "known", "lisp", "placing", "reader")
+    assert not found & {f"orgrest.org.{name}" for name in reading}
+
+
 @pytest.mark.parametrize(
     ("arguments", "most"), [(["--version"], 125), (["--dry-run", "FILE"], 235), (["FILE"], 365)]
 )
