@@ -82,7 +82,7 @@ def speed(
 ) -> list[dict[str, Times]]:
     """Print the speed of encoding and decoding trees, beside the peers; return the times.
 
-    `goals` say how many times as fast as plain pure-protobuf both should be.
+    `goals` are the intended speeds of both, relative to plain pure-protobuf.
     """
     data = [wire.encode(tree) for tree in trees]
     runtime = spec.runtime_classes()["ModuleSet"]
@@ -293,7 +293,7 @@ def tree_of_depth(depth: int, nodes: int) -> Stat:
 
 
 def python_runtime(data: Sequence[bytes], rounds: int, tasks: Sequence[str]) -> dict[str, Times]:
-    """Return the times of protobuf's implementation in Python, or {} if there is none."""
+    """Return the times of protobuf's implementation in Python, or {} if it is missing."""
     paths = [str(Path(__file__).parent.parent), str(Path(spec.__file__).parent)]
     environment = {
         **os.environ,

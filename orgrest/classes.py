@@ -109,7 +109,7 @@ else:
     def _assign(self, cls, arguments, named):
         """Assign the fields; return False if the arguments are not exactly as expected."""
         fields = _fields(cls)
-        given = dict(zip(fields.positional, arguments)) | named  # noqa: B905 - checked below
+        given = dict(zip(fields.positional, arguments, strict=False)) | named
         if len(given) != len(arguments) + len(named):
             return False
         for name, options in fields.all.items():

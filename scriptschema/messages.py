@@ -587,7 +587,10 @@ class StatLocalFunction(Message):
 
 @message
 class StatTypeAlias(Message):
-    """`export type name<generics, genericpacks...> = type`; the last ones may have `defaults`."""
+    """`export type name<generics, genericpacks...> = type`.
+
+    Trailing generics and generic packs may have `defaults`.
+    """
 
     export: Annotated[bool, Field(1)]
     name: Annotated[Typename, Field(2)]
@@ -1002,8 +1005,8 @@ SOURCES: Final[Mapping[str, str]] = MappingProxyType(
         "TypeOmitted": "https://luau.org/grammar",
     }
 )
-"""The source of each message here, and of those that follow it up to the next message here. It is
-part of each class's docstring."""
+"""The sources of messages. Each also applies to the messages that are declared after the named one,
+up to the next named one, and becomes part of their docstrings."""
 
 _ALL_MESSAGES: Final = complete(sys.modules[__name__], SOURCES)
 _VERSIONS: Final = sorted(

@@ -74,9 +74,11 @@ def test_a_request_file_is_run_without_the_modules_that_read_org_documents(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a.http"
-    path.write_text("GET http://127.0.0.1:9/\n?? status == 200\n")
     start = "from orgrest.commands.main import main; main()"
-    found = loaded_by(f"sys.argv[1:] = ['test', {str(path)!r}]; {start}", check=False)
+    with socket.socket() as refusing:  # it does not listen
+        refusing.bind(("127.0.0.1", 0))
+        path.write_text(f"GET http://127.0.0.1:{refusing.getsockname()[1]}/\n?? status == 200\n")
+        found = loaded_by(f"sys.argv[1:] = ['test', {str(path)!r}]; {start}", check=False)
     assert "orgrest.http.parsing.request_file.reader" in found
     reading = ("arguments", "argument_syntax", "document", "known", "lisp", "placing", "reader")
     assert not found & {f"orgrest.org.{name}" for name in reading}

@@ -29,7 +29,7 @@ from scriptschema.codec.copying import copy
 from scriptschema.luau.literals import nearest_int32
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.validation import partial
-from scriptschema.luau.validation import statements as _handlers  # noqa: F401
+from scriptschema.luau.validation import statements as _handlers  # noqa: F401 - registers them
 from scriptschema.luau.validation.traversal import (
     DEEPEST,
     MAX_DEPTH,
