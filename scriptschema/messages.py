@@ -1005,8 +1005,8 @@ SOURCES: Final[Mapping[str, str]] = MappingProxyType(
         "TypeOmitted": "https://luau.org/grammar",
     }
 )
-"""The sources of messages. Each also applies to the messages that are declared after the named one,
-up to the next named one, and becomes part of their docstrings."""
+"""The sources of messages. A message that is not listed here has the source of the last listed
+message declared before it. The source becomes part of each class's docstring."""
 
 _ALL_MESSAGES: Final = complete(sys.modules[__name__], SOURCES)
 _VERSIONS: Final = sorted(
