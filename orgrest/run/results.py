@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from orgrest.http.values.context import NeededError, RequestNeededError
 from orgrest.model import OrgrestError
-from orgrest.run.outcomes import EvaluationError
+from orgrest.regular import compiled
+from orgrest.run.outcomes import EvaluationError, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
     from typing import TypeAlias
 
     from orgrest.http.values import Context
     from orgrest.http.values.context import Answers
     from orgrest.model import Request, Response
-    from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import StepId
 
     _Value = TypeVar("_Value")
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 
     If one of them cannot be obtained, the error is sent to the generator.
     """
+
+_WORD = compiled(r"[A-Z]?[^\WA-Z_]+|[A-Z]")  # in scripts, `getUser` may be the name `get-user`
+
+# what the text of a run contains if the run may expand other texts
+_INCLUSION = compiled(r"\n[ \t]*(?:[<>]|gql)[ \t]+[^ \t{]")
+_INCLUSIONS = ("<@", "inject-variables", "require", "verb-prelude")
 
 MAX_DEPTH = 50
 """The maximum number of requests that can be in progress, each waiting for the next."""
@@ -93,6 +100,12 @@ class RequestResults:
         if outcome.state == "failed" and outcome.reason is not None and not step.call:
             self.answers.failures.setdefault(step.request, outcome.reason)
 
+    def release(self, step: StepId, outcome: Outcome) -> None:
+        """Forget the response of a step. Its state is kept."""
+        freed = Outcome(outcome.line, outcome.name, outcome.state, reason=outcome.reason)
+        self._outcomes[step] = self.latest[step] = freed
+        self.answers.exchanges.pop(step.request, None)
+
     def has(self, request: StepId) -> bool:
         """Return whether a request's own step was sent, in any iteration of its loop."""
         return any(
@@ -124,3 +137,30 @@ class RequestResults:
             yield
         finally:
             under_way.pop()
+
+
+class Mentions:
+    """The words in a run's texts, which tell which requests the texts may refer to.
+
+    A text may refer to a request if it contains each word of the request's name once more. All
+    requests may be referred to if the run may expand other texts: those of files that it includes,
+    or values of environments that contain references.
+    """
+
+    def __init__(self, texts: Iterable[str], values: Iterable[str]) -> None:
+        """Search the `texts` of the run's files, and the `values` of its environments."""
+        self._all = any("{{" in value for value in values)
+        self._words: Counter[str] = Counter()
+        for text in texts:
+            lower = text.casefold()
+            if any(word in lower for word in _INCLUSIONS) or _INCLUSION.search(text):
+                self._all = True
+            for word, count in Counter(_WORD.findall(text)).items():
+                self._words[word.casefold()] += count
+
+    def include(self, name: str | None) -> bool:
+        """Return whether the texts may refer to the request with this name, if it has one."""
+        if not name or self._all:
+            return bool(name)
+        words = [word.casefold() for word in _WORD.findall(name)]
+        return all(self._words[word] > words.count(word) for word in words)

@@ -30,7 +30,7 @@ from orgrest.model import OrgrestError, explained
 from orgrest.run import stages
 from orgrest.run.job import Job, Logged, Work
 from orgrest.run.outcomes import EvaluationError, Outcome, Task, failed, located
-from orgrest.run.results import RequestResults, resolved
+from orgrest.run.results import Mentions, RequestResults, resolved
 from orgrest.run.services import Services
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ class Run:
         step has started, the teardown follows, unless the generator is closed.
         """
         steps, teardown, why, any_started = list(self.plan.steps), [], "", False
+        latest: Outcome | None = None
         if control is not None:
             tested = self.plan.tested(self._settings.choice)
             steps = [step for step in tested if step.part != "teardown"]
@@ -133,6 +134,9 @@ class Run:
                 any_started = True
                 for outcome in self.evaluate(step, control=control):
                     yield outcome
+                    if latest is not None:  # the last one need not be freed
+                        self._release(latest)
+                    latest = outcome
                     reported = (*outcome.needed, outcome)
                     if (
                         control is not None
@@ -195,6 +199,7 @@ class Run:
             self.reported(complete)
             began, start = time.time(), time.monotonic()
         self._ended.add(step.id)
+        self._awaited.pop(step.id, None)
 
     def reported(self, outcome: Outcome) -> None:
         """Take note that the outcome that was yielded last has been reported.
@@ -415,6 +420,19 @@ class Run:
             self._due.append(outcome)
         else:
             self._awaited.setdefault(own, {})[step] = outcome
+
+    def _release(self, outcome: Outcome) -> None:
+        """Free the response of a request that has been reported if nothing can refer to it."""
+        task = outcome.task
+        if task is not None and not any(map(self._mentions.include, {task.name, task.id.name})):
+            self.results.release(task.id, outcome)
+
+    @cached_property
+    def _mentions(self) -> Mentions:
+        environments = self.context.environment.every.by_name.values()
+        settings = [setting for settings in environments for setting in settings.values()]
+        values = (setting.value for setting in settings if isinstance(setting.value, str))
+        return Mentions(self.document.texts(), values)
 
     @cached_property
     def _chosen(self) -> set[StepId]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from orgrest import classes
 from orgrest.org.arguments import target_of
 from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
+from orgrest.regular import compiled
 from orgrest.run.documents.block_reader import BlockReader
 from orgrest.run.documents.document_editor import DocumentEditor
 from orgrest.run.documents.references import References
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from orgrest.run.results import RequestResults
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
+
+_RESULTS = compiled(r"^[ \t]*#\+RESULTS\b.*", re.IGNORECASE | re.MULTILINE)
 
 
 class OrgFile:
@@ -61,6 +65,10 @@ class OrgFile:
     def text(self) -> str:
         """The document with all results so far."""
         return self.editor.text
+
+    def texts(self) -> tuple[str]:
+        """Return the text of the document, without the names of the blocks that have results."""
+        return (_RESULTS.sub("", self.text),)
 
     def plan(self) -> Plan:
         """Return the plan of the run.

@@ -51,6 +51,10 @@ class RequestFile:
         own = Context(settings.inputs, helpers=services)  # without the responses
         self.names = context.names = Imports(read(self._source), file, own)
 
+    def texts(self) -> Iterator[str]:
+        """Yield the texts of the file and of the files that it imports."""
+        return (file.document.source.text for file in self.names.files)
+
     def plan(self) -> Plan:
         """Return the plan of the run.
 
