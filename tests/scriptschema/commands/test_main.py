@@ -425,3 +425,22 @@ def test_the_command_line_works_outside_the_main_thread(capsys: pytest.CaptureFi
         threads.submit(main, ["--version"]).result()
     assert ended.value.code == 0
     assert "scriptschema" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "prepared",
+    [
+        "import atexit; atexit.register(print, 'at the end')",
+        "import threading; threading.Timer(0.5, print, ['at the end']).start()",
+    ],
+)
+def test_the_process_ends_after_its_threads_and_what_is_registered_for_its_end(
+    prepared: str,
+) -> None:
+    code = f"{prepared}; from scriptschema.commands.main import run; run()"
+    for argument, status in (("--version", 0), ("--unknown", 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, argument], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == status
+        assert "at the end" in done.stdout.splitlines()
