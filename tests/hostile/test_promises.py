@@ -23,6 +23,10 @@ PROMISES: dict[str, list[str]] = {
         "test_netrc_gives_passwords_and_logins_as_secrets",
         "test_a_secret_never_stands_in_a_result",
     ],
+    "In a script, `process.env`": [
+        "test_environment_variables_are_read_as_httpyac_reads_them",
+        "test_what_a_script_made_of_a_secret_does_not_follow",
+    ],
     "Secrets that you": [
         "test_a_list_that_is_wrong_says_where_and_how",
         "test_a_password_manager_is_asked_as_its_manual_says",

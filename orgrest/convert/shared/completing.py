@@ -31,7 +31,7 @@ _SAID: Final = frozenset({"name", "tag", "import", "no-redirect", "no-cookie-jar
                           "no-client-cert", "disabled", "loop", "prompt"})  # fmt: skip
 """The directives that an export takes into account. Others are reported as lost."""
 _FROM_ENVIRONMENT: Final = re.compile(
-    r'(?:\$(?:processEnv|dotenv)\s+|\$env\.|env\(\s*")'
+    r'(?:\$(?:processEnv|dotenv)\s+|\$env\.|process\.env\.|env\(\s*")'
     r'(?P<name>(?!cookies\b)(?:[A-Za-z]|_\w)\w*)(?:"\s*\))?',  # usable in the curl script
     re.ASCII,
 )

@@ -285,7 +285,7 @@ class Variables:
         """
         if (name, value) not in self._variables:
             shown = None if value is not None and holds(value, self._secrets) else value
-            own = environ if name.startswith("$") else ""
+            own = environ if name.startswith(("$", "process.env.")) else ""
             base = own or re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "variable"
             self._variables[name, value] = Variable(
                 self._names.free(base), shown, environ if shown is None else "", late

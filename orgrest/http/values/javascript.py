@@ -17,11 +17,13 @@ from orgrest.http.values.global_variables import text_of as json_text
 from orgrest.http.values.references import UNKNOWN, is_computed, names_in, names_of, references_in
 from orgrest.http.values.sources import Computed, Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
+from orgrest.regular import compiled
 from orgrest.structured import json_or
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from orgrest.http.values.context import Context
     from orgrest.http.values.expressions import Variables
     from orgrest.http.values.sources import Found
     from orgrest.model import Response, Secret
@@ -31,8 +33,14 @@ _VARIES = (
     "{{{{{name}}}}} has a new value at each use, so the script would not see the value that is "
     "sent: write @value = {{{{{name}}}}} above the request, and {{{{value}}}} in the request"
 )
-_TEXTS = ("$processEnv", "$env.", "$dotenv")
+_TEXTS = ("$processEnv", "$env.", "$dotenv", "process.env.")
 """Prefixes of references to environment variables, whose values are always strings."""
+
+_WORD = compiled(r"[A-Za-z_$][\w$]*")
+_PROCESS_ENV = compiled(
+    r"(?<![\w$.])process\.env(?:(?:\?\.|\.)(\w+)|(?:\?\.)?\[\s*[\"'](\w+)[\"']\s*\])"
+    r"|\{([^{}]*)\}\s*=\s*process\.env(?![\w$])"
+)
 
 
 class Expressions:
@@ -93,6 +101,10 @@ class Expressions:
                 else:
                     responses[name] = response
                     read |= secrets.within(text_of(response.body, response.headers))
+            elif name == "process" and "process.env" in code:
+                environ = _environ(code, context)
+                texts[name] = others[name] = {"env": environ}
+                read |= secrets.within_all(environ.values())
         held = secrets.show_to_scripts(read)
         if values.blanks > blanks:
             return values.blank(code)
@@ -186,7 +198,7 @@ def for_script(
     responses: dict[str, Response] = {}
     texts: list[str] = []
     context, parsed = values.context, values.parsed
-    for word in dict.fromkeys(re.findall(r"[A-Za-z_$][\w$]*", code)):
+    for word in dict.fromkeys(_WORD.findall(code)):
         kebab = re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", word)
         for name in (word, kebab) if kebab != word else (word,):  # as in httpyac: apiKey is api-key
             try:
@@ -200,6 +212,10 @@ def for_script(
                 else:
                     response = sources.answered(name, parsed, context)
                     if response is None:
+                        if name == "process" and "process.env" in code:
+                            environ = _environ(code, context)
+                            variables[name] = {"env": environ}
+                            texts += environ.values()
                         continue
                     if name == "response" or sources.key_of(name, parsed, context) is None:
                         responses[word] = response
@@ -210,6 +226,15 @@ def for_script(
                 continue
             break
     return variables, responses, context.secrets.within_all(texts)
+
+
+def _environ(code: str, context: Context) -> dict[str, str]:
+    """Return the environment variables that a script names in `process.env`, as in Node."""
+    names = {
+        name for match in _PROCESS_ENV.findall(code) for name in _WORD.findall(" ".join(match))
+    }
+    values = {name: context.env(name) for name in sorted(names)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def placeholders_for(values: Variables, offset: int) -> dict[str, dict[str, Any]]:

@@ -39,6 +39,7 @@ _SETTING = compiled(
     r"""|exports\.(\w+)\s*=(?!=)"""
 )
 _INDIRECT = compiled(r"(?P<what>\$(?:dotenv|processEnv)\s+)%(?P<name>\S+)")
+_PROCESS_ENV = compiled(r"process\.env\.(?P<name>\w+)")
 _SAME = ("$processEnv", "$env.", "$dotenv", "$secret", "$projectRoot")
 """Dynamic values that are the same at each use."""
 CAPTURED = "a response or a script"
@@ -381,6 +382,14 @@ def _javascript(use: Use) -> Found | None:
     return JavaScript(use.name)
 
 
+def _process_env(use: Use) -> Found | None:
+    """Return the environment variable that httpyac's `{{process.env.NAME}}` refers to."""
+    match = _PROCESS_ENV.fullmatch(use.name)
+    if match is None:
+        return None
+    return Computed(partial(use.context.dynamic, f"$env.{match['name']}"), DYNAMIC)
+
+
 ValueSource: TypeAlias = "Callable[[Use], Found | None]"
 
 RESTCLIENT: tuple[ValueSource, ...] = (
@@ -411,6 +420,7 @@ COMMON: tuple[ValueSource, ...] = (
     _script,
     _encoded,
     _javascript,
+    _process_env,
 )
 
 

@@ -225,6 +225,7 @@ def test_secrets_are_left_out(target: str, tmp_path: Path) -> None:
     [
         ("a.http", "GET http://h/\nA: {{$processEnv TOKEN}}\n"),
         ("a.http", "GET http://h/\nA: {{$env.TOKEN}}\n"),
+        ("a.http", "GET http://h/\nA: {{process.env.TOKEN}}\n"),
         ("a.http", "@b = {{$processEnv TOKEN}}\n@c = {{b}}\nGET http://h/\nA: {{c}}\n"),
         ("a.org", ':b := env("TOKEN")\n:c = :b\nGET http://h/\nA: :c\n'),
     ],

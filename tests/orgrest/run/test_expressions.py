@@ -51,6 +51,10 @@ def outcomes(
     return Evaluated(text, inputs or Inputs(directory=folder), **options).outcomes
 
 
+def script(code: str) -> str:
+    return f"{{{{\n{code}\n}}}}\nGET http://h/{{{{a}}}}"
+
+
 def url(outcome: Outcome) -> str:
     assert outcome.reason is None, outcome.reason
     return outcome.exchanges[0].request.url.removeprefix("http://h/")
@@ -278,6 +282,34 @@ def test_a_value_that_is_computed_once_for_a_run_keeps_its_secrets(tmp_path: Pat
     for outcome in outcomes(tmp_path, text, inputs):
         assert url(outcome) == "hunter2-5"
         assert [secret.text for _, secret in outcome.exchanges[0].request.held] == ["hunter2"]
+
+
+@needs_engine
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("GET http://h/{{process.env.KEY}}", "hunter2"),
+        ("@key = {{process.env.KEY}}\nGET http://h/{{key}}", "hunter2"),
+        ("GET http://h/{{process.env.PORT + 1}}", "80801"),
+        ("GET http://h/{{process.env.NONE || process.env['KEY']}}", "hunter2"),
+        ("GET http://h/{{process.env.NONE}}", "the environment variable NONE is not set"),
+        (script("exports.a = process.env.KEY + process.env.NONE"), "hunter2undefined"),
+        (script("const { KEY, NONE = 1 } = process.env;\nexports.a = KEY + NONE"), "hunter21"),
+        (script("exports.a = process.env.PORT + Object.keys(process.env)"), "8080PORT"),
+        ("{{\nexports.process = { env: { KEY: 1 } }\n}}\nGET http://h/{{process.env.KEY}}", "1"),
+        (script("exports.a = typeof process"), "undefined"),
+    ],
+)
+def test_environment_variables_are_read_as_httpyac_reads_them(
+    text: str, expected: str, tmp_path: Path
+) -> None:
+    environ = {"KEY": "hunter2", "PORT": "8080", "OTHER": "x"}
+    (one,) = outcomes(tmp_path, f"{text}\n", Inputs(directory=tmp_path, environ=environ))
+    if " " in expected:
+        assert expected in str(one.reason)
+    else:
+        assert url(one) == expected
+        assert expected in ("1", "undefined") or "hunter2" not in mask(url(one), one.secrets)
 
 
 @needs_engine

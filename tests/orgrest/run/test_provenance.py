@@ -49,6 +49,8 @@ BODIES = {
 SCRIPTS = {
     "body": f"{{{{\nrequest.body = {HEX}\n}}}}\nPOST HOST/\n\nx\n",
     "variable": f"{{{{\nexports.h = {HEX}\n}}}}\nPOST HOST/\n\n{{{{h}}}}\n",
+    "environ": f"{{{{\nexports.h = {HEX.replace('(t)', '(process.env.SECRET)')}\n}}}}\n"
+    "POST HOST/\n\n{{h}}\n",
     "url": f"{{{{\nrequest.url = request.url + {HEX}\n}}}}\nPOST HOST/\n",
     "header": f"{{{{\nrequest.headers.Accept = {HEX}\n}}}}\nPOST HOST/\n",
     "method": f"{{{{\nrequest.method = 'A' + {HEX}\n}}}}\nPOST HOST/\n",
