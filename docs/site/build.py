@@ -23,10 +23,6 @@ _CODE = re.compile(r"`[^`\n]+`")
 _PATTERN = re.compile(r"^(?P<lead> *- )(?P<folder>\S+)/\*\.md\n", re.MULTILINE)
 
 
-GENERATED = "<!-- generated -->\n"
-"""In a page of docs/: the site has generated text instead of what follows."""
-
-
 def gather() -> set[str]:
     """Make build/docs: the pages of docs/ with generated ones, whose paths are returned."""
     import reference
@@ -41,8 +37,7 @@ def gather() -> set[str]:
     for path, text in generated.items():
         page = folder / path
         page.parent.mkdir(parents=True, exist_ok=True)
-        head = page.read_text("utf-8").partition(GENERATED)[0] if page.exists() else ""
-        page.write_text(head + text, encoding="utf-8")
+        page.write_text(reference.head(page) + text, encoding="utf-8")
     with (folder / "index.md").open("a", encoding="utf-8") as home:
         versions = f"scriptschema {scriptschema.__version__}, orgrest {orgrest.__version__}"
         home.write(f"\n{versions}, under the MIT licence.\n")

@@ -3,6 +3,9 @@
 `pages()` returns the Markdown of each page by its path in docs/. Where docs/ has a page of that
 path, with a title and an introduction, the text belongs below these (see `build.py`). Everything
 comes from the tables that the programs themselves use, from their help texts and docstrings.
+
+Run `python docs/site/reference.py` to update the generated text in docs/. Long lists and the names
+of each package are only on the site.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import cleandoc
+from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -24,6 +29,10 @@ if TYPE_CHECKING:
 
     _Sections = Callable[[click.Command, click.Context], dict[str, list[tuple[str, str]]]]
 
+DOCS = Path(__file__).parents[1]
+GENERATED = "<!-- generated -->\n"
+"""In a page of docs/: what follows is generated, either there already or only on the site."""
+_ONLY_ON_SITE = ("/names.md", "/idioms.md", "/library.md")
 SKIPPED = {"__main__", "commands", "hypothesis_plugin"}
 """Modules that are run, not imported; the pages about commands describe them."""
 
@@ -42,6 +51,30 @@ def pages() -> dict[str, str]:
         **_names("scriptschema"),
         **_names("orgrest"),
     }
+
+
+def head(page: Path) -> str:
+    """Return the part of a page that is not generated: its title and its introduction."""
+    return page.read_text("utf-8").partition(GENERATED)[0] if page.exists() else ""
+
+
+def committed() -> dict[Path, str]:
+    """Return the content of each page in docs/ that contains its generated text."""
+    return {
+        DOCS / path: f"{head(DOCS / path)}{GENERATED}\n{text.rstrip()}\n"
+        for path, text in pages().items()
+        if "/api/" not in path and not path.endswith(_ONLY_ON_SITE)
+    }
+
+
+def main() -> None:
+    """Update the generated text in docs/."""
+    found = committed()
+    for page, text in found.items():
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    for page in set(DOCS.glob("*/reference/commands/*.md")) - set(found):
+        page.unlink()
 
 
 # ------------------------------------------------------------------------------------ commands
@@ -210,8 +243,11 @@ def _parameter(one: Parameter) -> str:
 def _header_arguments() -> str:
     from orgrest.org.known import DEFAULTS, KNOWN, REQUEST_DEFAULTS
 
-    held = ", ".join(f"`{name} {value}`" for name, value in (*DEFAULTS, *REQUEST_DEFAULTS))
-    text = f"The defaults for requests are {held}.\n\n"
+    held = ", ".join(
+        f"`{name}\N{NO-BREAK SPACE}{value}`" for name, value in (*DEFAULTS, *REQUEST_DEFAULTS)
+    )
+    text = fill(f"The defaults for requests are {held}.", 120).replace("\N{NO-BREAK SPACE}", " ")
+    text += "\n\n"
     rows = []
     for name, known in KNOWN.items():
         values = "<br>".join(f"`{value}`: {_cell(told)}" for value, told in known.values.items())
@@ -276,3 +312,7 @@ def public_modules(name: str) -> Iterator[str]:
     for found in pkgutil.iter_modules((spec and spec.submodule_search_locations) or ()):
         if not found.name.startswith("_"):
             yield from public_modules(f"{name}.{found.name}")
+
+
+if __name__ == "__main__":
+    main()

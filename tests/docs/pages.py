@@ -53,4 +53,4 @@ def blocks_of(page: Path, text: str) -> Iterator[Block]:
 
 def is_tutorial(page: Path) -> bool:
     """Return whether a page is one session from top to bottom."""
-    return page.name == "tutorial.md"
+    return page.name == "tutorial.md" and page.parent.name != "commands"

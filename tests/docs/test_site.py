@@ -250,6 +250,14 @@ def test_the_readme_is_no_longer_than_it_may_be() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
 
 
+def test_the_reference_can_be_read_in_the_repository_and_is_up_to_date() -> None:
+    pages = reference.committed()
+    written = {page: page.read_text("utf-8") for page in pages if page.exists()}
+    removed = set(ROOT.glob("docs/*/reference/commands/*.md")) - set(pages)
+    old = sorted({page for page in pages if written.get(page) != pages[page]} | removed)
+    assert old == [], "run `python docs/site/reference.py`, which updates these pages"
+
+
 LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 
