@@ -144,6 +144,7 @@ class Server(ServerOfClient):
             environments=self.choices.of(self.folder(document)),
             overrides=self.choices.settings["variables"],
             editor_settings=self.choices.rest_client,
+            option_prefix="",
         )
 
     @cached_property

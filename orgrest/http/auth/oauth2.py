@@ -203,7 +203,7 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
     if not isinstance(definition, dict):
         reason = (
             f"Security.Auth.{name} is not defined in the environment: select an "
-            "environment with --env"
+            "environment that defines it"
         )
         raise OrgrestError(reason, code="credentials")
     fields: dict[str, Any] = {key.lower(): value for key, value in definition.items()}

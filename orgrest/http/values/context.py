@@ -64,6 +64,8 @@ class Inputs:
     - `environments` are the names of the selected environments.
     - `editor_settings` are an editor's settings for VS Code REST Client, by name.
     - `seed` makes dynamic values reproducible.
+    - `option_prefix` is what the caller's options start with in messages, or "" in an editor, which
+      has settings instead.
     """
 
     directory: Path = classes.field(factory=Path)
@@ -77,6 +79,7 @@ class Inputs:
     environments: tuple[str, ...] = classes.field(default=(), converter=tuple)
     editor_settings: Mapping[str, Any] = classes.field(factory=dict, repr=False)
     seed: int | None = None
+    option_prefix: str = "--"
 
     @classmethod
     def of_user(cls, directory: Path, **given: Any) -> Inputs:
@@ -366,7 +369,8 @@ class Context:
             override = self.helpers.prompt(what, hidden)
         if override is None:
             reason = f"this request asks for a value: {what}; to run it without a prompt, use"
-            given_by = f"--var '{name}=VALUE' (in an editor, the setting `variables`)"
+            option = self.inputs.option_prefix and f"{self.inputs.option_prefix}var '{name}=VALUE'"
+            given_by = option or "the setting `variables`"
             raise OrgrestError(f"{reason} {given_by}", code="unanswered")
         return self.secrets.add(override) if hidden else override
 

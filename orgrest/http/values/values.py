@@ -474,9 +474,10 @@ def _why_undefined(name: str, values: Values, opened: set[str]) -> str:
         )
     if names := context.environment.others_with(name):
         noun, object_ = ("environments", "one of them") if names[1:] else ("environment", "it")
+        prefix = context.inputs.option_prefix
+        example = f", for example with {prefix}env {names[0]}" if prefix else ""
         return (
-            f"{reason}; it is defined in the {noun} {', '.join(names)}: select {object_}, for "
-            f"example with --env {names[0]}"
+            f"{reason}; it is defined in the {noun} {', '.join(names)}: select {object_}{example}"
         )
     if context.env(name) is not None:
         return f"{reason}; for the environment variable, write {{{{$processEnv {name}}}}}"

@@ -131,7 +131,12 @@ class DocumentFile(pytest.File):
         except ValueError as error:
             raise pytest.UsageError(f"--orgrest-var: {error}") from None
         folder = self.path.parent
-        inputs = Inputs.of_user(folder, overrides=variables, environments=option("orgrest_env"))
+        inputs = Inputs.of_user(
+            folder,
+            overrides=variables,
+            environments=option("orgrest_env"),
+            option_prefix="--orgrest-",
+        )
         self._client = client = Client()
         try:
             services = Services.of_user(client=client, logins=Logins())

@@ -172,6 +172,15 @@ def test_a_misspelt_environment_fails_even_requests_that_use_no_variable(
     assert status == 0
 
 
+def test_a_hint_names_the_options_of_pytest_itself(collected, folder: Path) -> None:
+    (folder / "docs/http-client.env.json").write_text('{"dev": {"user": "me"}}')
+    asked = "### asked\n# @prompt who\nGET http://h/{{who}}\n"
+    (folder / "docs/api.http").write_text(f"### undefined\nGET http://h/{{{{user}}}}\n{asked}")
+    _, output = collected("docs/api.http", "--orgrest")
+    assert "select it, for example with --orgrest-env dev" in output
+    assert "use --orgrest-var 'who=VALUE'" in output
+
+
 def test_the_environments_of_many_folders_are_looked_up_once(collected, folder: Path) -> None:
     for number in range(9):
         (folder / f"docs/{number}").mkdir()
