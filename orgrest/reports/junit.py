@@ -22,7 +22,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
-from orgrest.run.suite.summary import end_of_run, reasons, remarks, unique_title
+from orgrest.run.suite.summary import answers, end_of_run, reasons, remarks, unique_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -106,15 +106,8 @@ def _result(record: Record) -> str:
     kind = "assertion" if outcome == "failed" else "request"
     head = _attributes(message=message, type=kind)
     where = record["file"] if record["line"] is None else f"{record['file']}:{record['line']}"
-    text = _text("\n".join([where, *lines, "", *_lines(record)]))
+    text = _text("\n".join([where, *lines, "", *answers(record)]))
     return f"      <{element}{head}>{text}</{element}>\n"
-
-
-def _lines(record: Record) -> Iterator[str]:
-    for exchange in record["exchanges"]:
-        response = exchange["response"]
-        answer = "no answer" if response is None else f"{response['status']} {response['reason']}"
-        yield f"{exchange['request']['method']} {exchange['request']['url']}: {answer}"
 
 
 def _attributes(**attributes: object) -> str:

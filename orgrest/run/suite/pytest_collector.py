@@ -23,7 +23,7 @@ from orgrest.run.record import of_outcome
 from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
-from orgrest.run.suite.summary import reasons
+from orgrest.run.suite.summary import answers, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -203,13 +203,6 @@ def _wrong_with_environments(config: pytest.Config, documents: Iterable[Document
 
 
 def _shown(record: Record) -> str:
-    lines = [f"{record['file']}:{record['line']}: {record['outcome']}"]
-    lines += (f"  {line}" for line in reasons(record))
-    for exchange in record["exchanges"]:
-        lines += ["", f"  {exchange['request']['method']} {exchange['request']['url']}"]
-        response = exchange["response"]
-        if response is not None:
-            lines.append(f"  {response['status']} {response['reason']}")
-            text = response["body"].get("text", "")
-            lines += (f"  {line}" for line in text[:1000].splitlines())
-    return "\n".join(lines)
+    lines = (*reasons(record), "", *answers(record))
+    where = f"{record['file']}:{record['line']}: {record['outcome']}"
+    return "\n".join([where, *(f"  {line}".rstrip() for line in lines)])

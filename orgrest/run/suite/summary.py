@@ -7,17 +7,19 @@ from array import array
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.rendering.sanitize import visible
 from orgrest.run.record import OUTCOMES, without_request
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from orgrest.run.record import Record
 
 KILLED = "the run was killed"
 """The reason in reports that `orgrest report` generates for an incomplete run."""
 PERCENTILES = (50, 90, 95, 99)
+_EXCERPT, _EXCERPT_LINES = 500, 10  # characters and lines of a body that are shown after a failure
 
 
 @classes.frozen
@@ -26,10 +28,10 @@ class Brief:
 
     `unit` is the number of the `Unit`. `place` is the file and line. `title` names the request.
     `repeated` is the title as written, which is the same in all repetitions. `why` contains the
-    reasons for a failure, one line each. `times` contains the duration of each exchange of the
-    request itself: several if it was sent for each element of a list. `assertions` counts the
-    checked assertions, including tests in scripts. `notes` contains other messages for the user.
-    `attempts` is more than 1 if the request was sent again.
+    reasons for a failure and the beginning of the response, one line each. `times` contains the
+    duration of each exchange of the request itself: several if it was sent for each element of a
+    list. `assertions` counts the checked assertions, including tests in scripts. `notes` contains
+    other messages for the user. `attempts` is more than 1 if the request was sent again.
     """
 
     unit: int
@@ -51,6 +53,7 @@ class Brief:
         """Return the short form of a record."""
         last = last_own(record)
         response = last and last["response"]
+        bad = record["outcome"] in ("failed", "error")
         return cls(
             record["order"][0],
             place(record),
@@ -66,7 +69,7 @@ class Brief:
                 if exchange["number"] and exchange["duration"] is not None
             ),
             len(record["assertions"]),
-            tuple(reasons(record)),
+            (*reasons(record), *(answers(record) if response and bad else ())),
             tuple(record["notes"]),
             attempts(record),
         )
@@ -155,8 +158,27 @@ def reasons(record: Record) -> Iterable[str]:
         yield record["reason"]
     for test in record["assertions"]:
         if not test["passed"]:
-            yield f"{test['name']}: {test['reason']}" if test["reason"] else test["name"]
+            why = f": {test['reason']}" if test["reason"] else ""
+            yield f"{record['file']}:{test['line']}: {test['name']}{why}"
             yield from (f"  {line}" for line in test["difference"][:20])
+
+
+def answers(record: Record) -> Iterator[str]:
+    """Yield a line for each request that was sent, and the beginning of the response's body."""
+    for exchange in record["exchanges"]:
+        response = exchange["response"]
+        answer = "no answer" if response is None else f"{response['status']} {response['reason']}"
+        yield f"{exchange['request']['method']} {exchange['request']['url']}: {answer}"
+        if response is not None:
+            yield from (f"  {line}" for line in _excerpt(response["body"]))
+
+
+def _excerpt(body: Record) -> Iterator[str]:
+    text = body.get("text", "").rstrip("\n")
+    lines = text[:_EXCERPT].split("\n")[:_EXCERPT_LINES]
+    yield from (visible(line, one_line=True) for line in lines if text)
+    if text and (body["cut"] or len("\n".join(lines)) < len(text)):
+        yield f"... ({body['size']} bytes in total)"
 
 
 def end_of_run(run: Record, unit: int, document: str, why: str) -> Record:

@@ -85,7 +85,10 @@ def test_each_request_is_a_test_that_says_why_it_fails(collected, paths, folder:
     assert re.search("docs/api.http::wrong FAILED", output)
     assert re.search("docs/api.http::left out SKIPPED", output)
     assert re.search("docs/notes.org::line 2 PASSED", output)
-    assert re.search(r"api.http:15: failed\n  status == 404: .*200\n\n  GET http://", output)
+    failure = (
+        r"api.http:15: failed\n  \S+api.http:16: status == 404: .*200\n\n  GET http.*\n    {.id"
+    )
+    assert re.search(failure, output)
     assert "Traceback" not in output
     assert ".py:" not in output.partition("FAILURES")[2]
     assert paths() == [
@@ -143,7 +146,7 @@ def test_a_needed_request_that_is_not_chosen_fails_the_test_that_needs_it(
     for chosen in (["docs/api.http::b"], ["docs/api.http", "-k", "b"]):
         status, output = collected(*chosen, "--orgrest", "-v")
         assert (status, "b FAILED" in output) == (1, True)
-        assert re.search(r"api.http:3: failed\n  status == 404: .*200\n", output)
+        assert re.search(r"api.http:3: failed\n  \S+api.http:4: status == 404: .*200\n", output)
     assert paths() == ["GET /json", "GET /json?b"] * 3
 
 

@@ -74,8 +74,9 @@ class TestJUnit:
         assert list(cases) == ["fine & <good>", "wrong", "no answer", "picture", "left out"]
         [failure] = cases["wrong"].result
         assert isinstance(failure, Failure)
-        assert failure.message.startswith("status == 404")
+        assert failure.message == "a.http:10: status == 404: status is 200"
         assert "body contains nothing" in failure.text
+        assert re.search(r'\nGET http\S+: 200 OK\n  \{"id": 1, "state": "done"\}$', failure.text)
         assert isinstance(cases["no answer"].result[0], Error)
         assert isinstance(cases["left out"].result[0], Skipped)
         assert cases["fine & <good>"].result == []
@@ -173,7 +174,7 @@ class TestTap:
         tests = [line for line in lines if re.match("(not )?ok ", line)]
         assert [line.startswith("ok") for line in tests] == [True, False, False, True, True]
         assert tests[-1].endswith("# SKIP it is disabled")
-        assert '    - message: "status == 404: status is 200"' in lines
+        assert '    - message: "a.http:10: status == 404: status is 200"' in lines
 
     def test_prove_reads_the_report(self, reported) -> None:
         failing = "{% client.test('login', () => client.assert(false, 'not \"created\"')); %}"

@@ -83,6 +83,22 @@ class TestOutcomes:
         assert [assertion["passed"] for assertion in request["assertions"]] == [False, True, False]
         assert [assertion["line"] for assertion in request["assertions"]] == [2, 3, 4]
 
+    def test_a_failure_shows_its_own_line_and_the_beginning_of_the_response(
+        self, run, monkeypatch: pytest.MonkeyPatch, folder: Path
+    ) -> None:
+        monkeypatch.setenv("TOKEN", "s3cr3t-t0ken")
+        lines = "".join(f"{number}\n" for number in range(20))
+        text = f"POST HOST/echo\n\n{{{{$processEnv TOKEN}}}}\x1b[31m\n{lines}\n?? status == 1\n"
+        done = run("a.http", "--junit", "r.xml", a_http=f"{text}\n###\nGET HOST/404\n")
+        for told in (done.err, (folder / "r.xml").read_text()):
+            assert "a.http:25: status == 1: status is 200" in told
+            assert re.search(
+                r": 200 OK\n +POST /echo(.*\n){10} +\.\.\. \(\d+ bytes in total\)", told
+            )
+            assert r"***\x1b[31m" in told
+            assert re.search(r"GET http\S+404: 404 Not Found\n +no", told)
+            assert "s3cr3t" not in told
+
     def test_what_is_not_to_be_sent_is_skipped_and_no_failure(self, run) -> None:
         done = run(".", a_http="# @disabled\nGET HOST/json", b_http="GET HOST/json")
         assert (done.status, done.outcomes) == (0, ["skipped", "passed"])
