@@ -295,6 +295,7 @@ _OUTPUT = (
     Option("-q --quiet", (RUN,), "Print only errors and failed assertions.", "flag"),
     Option("-q --quiet", (TEST,), "Print only failures and the summary.", "flag"),
     Option("--json", (RUN,), "Print a line of JSON for each request.", "flag"),
+    Option("--body", (RUN,), "Print only the bodies of the responses, as received.", "flag"),
 )
 _KEPT = (
     Option(

@@ -60,10 +60,13 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError("--dry-run, --stdout, --diff and --check cannot be combined")
     if options.explain and not options.dry_run:
         raise click.UsageError("--explain requires --dry-run")
-    if options.stdout and options.json:
-        raise click.UsageError(
-            "--stdout and --json cannot be combined: both write to standard output"
-        )
+    printing = {"body": ("stdout", "json", "diff", "dry_run"), "json": ("stdout",)}
+    for name in filter(given.get, printing):
+        for other in filter(given.get, printing[name]):
+            raise click.UsageError(
+                f"--{other.replace('_', '-')} and --{name} cannot be combined: both write to "
+                "standard output"
+            )
     paths = list(files) or ([] if sys.stdin.isatty() else ["-"])
     if not paths:
         raise click.UsageError("missing FILE (use - for standard input)")

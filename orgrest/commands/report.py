@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from orgrest import classes
-from orgrest.rendering.masking import displayed, mask, mask_value
+from orgrest.commands.console import complain
+from orgrest.rendering import content
+from orgrest.rendering.masking import (
+    displayed,
+    mask,
+    mask_bytes,
+    mask_cut,
+    mask_cut_bytes,
+    mask_value,
+)
 from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from orgrest.model import Response
     from orgrest.run.outcomes import Exchange, Outcome
 
 
@@ -78,6 +90,39 @@ def print_response(exchange: Exchange) -> None:
     click.echo(classes.evolve(rendered, tests=()).text)  # the assertions are reported separately
 
 
+def print_body(exchange: Exchange, secrets: frozenset[str]) -> None:
+    """Print the body of a response as received, except that secrets are masked.
+
+    In a terminal, control characters are made visible.
+    """
+    response = exchange.response
+    if response is None:
+        return
+    if response.unread:
+        complain(response.unread)
+    secrets, codec = secrets | exchange.request.secrets, response.codec[0]
+    data = mask_bytes(response.body, secrets)
+    if response.truncated:
+        data = mask_cut_bytes(data, secrets)
+    with contextlib.suppress(UnicodeError):  # in bytes, a secret is only found in UTF-8
+        text = data.decode(codec)
+        if (hidden := mask(text, secrets)) != text:
+            data = hidden.encode(codec)
+    if sys.stdout.isatty():
+        text = data.decode(codec, "backslashreplace").replace("\r\n", "\n")
+        click.echo(visible(text))
+    else:
+        click.echo(data, nl=False)
+
+
+def _text_of(response: Response, secrets: frozenset[str]) -> str | None:
+    """Return the body of a response if it is text, with secrets masked."""
+    if content.is_binary(response, content.media_type(response)):
+        return None
+    text = mask(content.decode(response)[0], secrets)
+    return mask_cut(text, secrets) if response.truncated else text
+
+
 def json_lines(
     file: str, outcome: Outcome, failed: bool, *, with_text: bool, explained: bool = False
 ) -> Iterator[str]:
@@ -112,6 +157,7 @@ def json_lines(
                     "reason": mask(response.reason, request.secrets),
                     "duration": round(response.duration, 6),
                     "bytes": len(response.body),
+                    "body": _text_of(response, request.secrets | outcome.secrets),
                 }
                 if exchange.attempts > 1:
                     data["attempts"] = exchange.attempts
@@ -148,4 +194,5 @@ def json_lines(
             ]
         if outcome.notes:
             data["notes"] = [mask(note, outcome.secrets) for note in outcome.notes]
-        yield json.dumps(data, ensure_ascii=False)
+        line = json.dumps(data, ensure_ascii=False)
+        yield line if line.isprintable() else json.dumps(data)  # a terminal gets only text

@@ -202,7 +202,9 @@ def _report(
         if output.mode == "dry run":
             explained = report.explain(exchange) if output.explain else ""
             click.echo(explained + report.wire(exchange))
-        elif source.plain:
+        elif output.body and outcome.step is not None:  # not sent only because another needs it
+            report.print_body(exchange, outcome.secrets)
+        elif source.plain and not output.body:
             report.print_response(exchange)
     for exchange in outcome.own if output.mode != "dry run" else ():
         if not output.quiet or (settings.fail and exchange.unexpected_status):

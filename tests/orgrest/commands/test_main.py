@@ -219,11 +219,48 @@ class TestOrgFiles:
             "status": 200,
             "reason": "OK",
             "bytes": 7,
+            "body": '{"a":1}',
             "changed": True,
         }
         assert (second["outcome"], second["line"]) == ("error", 5)
         assert "refused" in second["error"]
         assert called.status == 1
+
+    def test_a_program_gets_the_body_alone_byte_by_byte_and_without_secrets(
+        self, capsysbinary: pytest.CaptureFixture[bytes], notes, server, monkeypatch
+    ) -> None:
+        monkeypatch.setenv("SEC", "hunter2secret")
+        requests = [
+            "# @name needed\nGET HOST/json\n?? status == 200",
+            "# @name picture\nGET HOST/png\nX: {{needed.response.body.a}}",
+            "# @name secret\nPOST HOST/echo\nX: {{$processEnv SEC}}",
+        ]
+        notes("\n\n###\n".join(requests), "a.http")
+        notes(BLOCK, "a.org")
+        picture, needed = b"\x89PNG\r\n\x1a\n\0", b'{"a":1}'
+        for arguments, expected in (
+            (["a.http", "--name", "picture"], picture),
+            (["a.http", "--name", "picture", "--name", "needed"], needed + picture),
+            (["a.org"], needed),
+        ):
+            with pytest.raises(SystemExit):
+                main([*arguments, "--body"])
+            assert capsysbinary.readouterr().out == expected
+        for options in (["--body"], ["--json"]):
+            with pytest.raises(SystemExit):
+                main(["a.http", "--name", "secret", *options])
+            told = capsysbinary.readouterr().out
+            assert b"X: ***" in told
+            assert b"hunter2" not in told
+
+    def test_json_has_no_text_for_a_picture_and_nothing_that_a_terminal_interprets(
+        self, orgrest, notes
+    ) -> None:
+        notes("GET HOST/png\n\n###\nPOST HOST/echo\n\na\x9bé", "a.http")
+        picture, text = orgrest("a.http", "--json").lines
+        assert json.loads(picture)["body"] is None
+        assert json.loads(text)["body"].endswith("a\x9bé")
+        assert "\x9b" not in text
 
     def test_name_line_and_lang_choose(self, orgrest, notes, server) -> None:
         notes("#+NAME: n\n" + BLOCK + BLOCK + BLOCK.replace("restclient", "rest"))
@@ -557,6 +594,8 @@ class TestUsage:
                 "--dry-run, --stdout, --diff and --check cannot be combined",
             ),
             (["a", "--stdout", "--json"], "combined: both write to standard output"),
+            (["a", "--body", "--json"], "--json and --body cannot be combined: both write to"),
+            (["a", "--body", "--dry-run"], "--dry-run and --body cannot be combined"),
             (["a", "--var", "x"], "expected NAME=VALUE, found 'x'"),
             (["notes.org", "--env-file", "nowhere"], "nowhere"),
             (["notes.org", "--ca", "nowhere"], "nowhere"),
