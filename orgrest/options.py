@@ -55,24 +55,16 @@ _METAVARS: Final = {
 _WHICH = (
     Option(
         "--name",
-        (RUN, EXPORT),
-        "Select only the request with this name.",
-        field="names",
-        metavar="NAME",
-        many=True,
-    ),
-    Option(
-        "--name",
-        (TEST,),
-        "Run only requests with this name (* and ? are wildcards).",
+        _ALL,
+        "Select only requests with this name (* and ? are wildcards).",
         field="choice.names",
         metavar="NAME",
         many=True,
     ),
     Option(
         "--tag",
-        (TEST,),
-        "Run only requests with this tag.",
+        _SENDING,
+        "Select only requests with this tag.",
         field="choice.tags",
         metavar="TAG",
         many=True,

@@ -73,8 +73,8 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
     if options.list_envs:
         require_files(paths)
         sys.exit(_list_environments(paths))
-    if len(paths) > 1 and (options.lines or options.names):
-        raise click.UsageError("--line and --name require exactly one FILE")
+    if len(paths) > 1 and (options.lines or options.names or options.tags):
+        raise click.UsageError("--line, --name and --tag require exactly one FILE")
     require_standard_input(paths, options.stdin_name)
     if options.stdin_name is not None and not (
         modes or options.dry_run or is_request_file(options.stdin_name)

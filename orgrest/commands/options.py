@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from orgrest.commands import program
-from orgrest.options import options_of, pair
+from orgrest.options import TEST, options_of, pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -156,7 +156,7 @@ def settings_of(command: str, options: Mapping[str, Any], inputs: Inputs) -> Set
         values["proxies"] = (*values["proxies"], *proxies)
     return Settings(
         inputs,
-        choice=Choice(**parts["choice"]),
+        choice=Choice(**parts["choice"], alone=command != TEST),
         retry_policy=RetryPolicy(**parts["retry_policy"]),
         **values,
     )

@@ -80,23 +80,28 @@ class Step:
 class Choice:
     """A selection of steps by name, by tag and by identity.
 
-    Empty `names`, `tags` or `ids` select every step. A name may be a pattern such as `login*`.
-    Setup and teardown are always selected.
+    Empty `names`, `tags` or `ids` select every step. A name may be a pattern such as `login*`. In a
+    test run, setup and teardown are always carried out. If `alone` is true, the plan contains only
+    the selected steps.
     """
 
     names: tuple[str, ...] = ()
     tags: frozenset[str] = frozenset()
     ids: frozenset[StepId] = frozenset()
+    alone: bool = False
 
     def takes(self, step: Step) -> bool:
+        """Return whether a run carries out a step of its plan."""
+        return self.alone or step.part != "request" or self.selects(step)
+
+    def selects(self, step: Step) -> bool:
         """Return whether this choice selects a step."""
-        if step.part != "request":
-            return True
         if self.tags and not self.tags & step.tags:
             return False
         if self.ids and step.id not in self.ids:
             return False
-        return not self.names or any(fnmatchcase(step.name or "", name) for name in self.names)
+        name = step.name or ""
+        return not self.names or any(n and (n == name or fnmatchcase(name, n)) for n in self.names)
 
 
 @classes.frozen(eq=False)

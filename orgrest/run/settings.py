@@ -95,9 +95,8 @@ def retry_after(response: Response) -> float | None:
 class Settings:
     """The settings of a run: the selection of blocks and other options.
 
-    `inputs` provides the values of variables. `names` and `lines` select blocks. If both are empty,
-    all blocks are selected. Blocks that start below the line `until` are excluded. In a test run,
-    `choice` also selects steps.
+    `inputs` provides the values of variables. `choice` and `lines` select steps. Blocks that start
+    below the line `until` are excluded.
 
     In a dry run, a name in angle brackets replaces a value that a response would provide. If
     `complete` is true, such a value is an error instead. `retry_policy` decides which requests are
@@ -118,7 +117,6 @@ class Settings:
 
     inputs: Inputs = classes.field(factory=Inputs)
     languages: frozenset[str] = frozenset()
-    names: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
     choice: Choice = classes.field(factory=Choice)
     dry_run: bool = False
@@ -133,6 +131,11 @@ class Settings:
     fail: bool = False
     bail: bool = False
     write: bool = False
+
+    @property
+    def narrows(self) -> bool:
+        """Whether the plan contains only the steps that `choice` or `lines` select."""
+        return bool(self.lines or (self.choice.alone and (self.choice.names or self.choice.tags)))
 
     def is_above(self, line: int | None) -> bool:
         """Return whether a line is at or above the line `until`.

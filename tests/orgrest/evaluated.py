@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from orgrest.http.transport.client import Client
 from orgrest.http.values import Inputs
+from orgrest.run.plan import Choice
 from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
@@ -33,9 +34,11 @@ class Evaluated:
         plain: bool | None = None,
         client: Client | None = None,
         services: dict[str, Any] | None = None,
+        names: tuple[str, ...] = (),
         **options: Any,
     ) -> None:
-        settings = Settings(inputs or Inputs(), **options)
+        choice = Choice(names, alone=True)
+        settings = Settings(inputs or Inputs(), choice=choice, **options)
         with client or Client() as used:
             run = Run(
                 text.replace("HOST", url),

@@ -227,12 +227,12 @@ def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
     problems = [
         failure.error for failure in imports.broken if not (failure.item.run and failure.own.run)
     ]
-    if settings.lines or settings.names:
+    if settings.narrows:
         from orgrest.run.documents.selection import wanted
 
-        at = partial(_request_at, document)
-        requests = wanted(document.requests, at, settings, file)
-        return Plan(tuple(_step(request, imports) for request in requests), (), tuple(problems))
+        requests = [_step(request, imports) for request in document.requests]
+        chosen = wanted(requests, set(requests), partial(_request_at, document), settings, file)
+        return Plan(chosen, (), tuple(problems))
     notices = [f"line {notice.line}: {notice.reason}" for notice in document.notices]
     notices += (
         f"line {position(later)}: {same_name(later, first)}"

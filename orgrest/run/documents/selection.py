@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from orgrest.org.argument_syntax import parse
 from orgrest.org.arguments import arguments_of
@@ -20,19 +20,17 @@ from orgrest.org.results import result_of
 from orgrest.regular import compiled
 from orgrest.run.documents.verb import VerbTree
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.plan import Plan, Step, StepId, split_tags
+from orgrest.run.plan import Choice, Plan, Step, StepId, split_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-    from orgrest.http.syntax import ParsedRequest
     from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.document import OrgDocument
     from orgrest.run.settings import Settings
 
 
-_Item = TypeVar("_Item", "Block", "ParsedRequest")
 _UNUSUAL = compiled(
     r"^[ \t]*#(?:\+(?!(?:begin_src|end_src|results|name|title)\b)|#*[ \t]*@)",
     re.MULTILINE | re.IGNORECASE,
@@ -61,31 +59,28 @@ def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, fil
     notices += map(_same_name, namesakes(document, chosen))
     suspected = tuple(EvaluationError(why, file=file, line=line) for line, why in suspects)
     problems: tuple[EvaluationError, ...] = ()
-    if not (chosen or settings.names or settings.lines):
+    if not (chosen or settings.narrows):
         reason = f"no request found: requests are blocks like #+begin_src {sorted(languages)[0]}"
         nothing = EvaluationError(reason, file=file, line=1, code="no-request")
         problems, suspected = suspected or (nothing,), ()
-    if settings.names or settings.lines:
-        chosen = wanted(chosen, document.block_at, settings, file)
+    tags = {tag for key, text in document.keywords if key == "filetags" for tag in text.split(":")}
+    steps = {
+        block: Step(
+            id_of(block, file, block.start),
+            block.line + 1,
+            block.name,
+            _tags(document.text[block.start : block.end], block) | tags - {""},
+            block,
+        )
+        for block in chosen
+    }
+    if settings.narrows:
+        sent = {steps[block] for block in _sent(document, chosen, file, [])}
+        planned = wanted([*steps.values()], sent, document.block_at, settings, file)
     else:
         above = [block for block in chosen if settings.is_above(block.line + 1)]
-        chosen = list(_sent(document, above, file, notices))
-    tags = {tag for key, text in document.keywords if key == "filetags" for tag in text.split(":")}
-    return Plan(
-        tuple(
-            Step(
-                id_of(block, file, block.start),
-                block.line + 1,
-                block.name,
-                _tags(document.text[block.start : block.end], block) | tags - {""},
-                block,
-            )
-            for block in chosen
-        ),
-        tuple(notices),
-        problems,
-        suspected,
-    )
+        planned = tuple(steps[block] for block in _sent(document, above, file, notices))
+    return Plan(planned, tuple(notices), problems, suspected)
 
 
 def _may_be_misspelt(document: OrgDocument, blocks: Sequence[Block]) -> bool:
@@ -227,23 +222,32 @@ def left_alone(document: OrgDocument, languages: frozenset[str]) -> Iterator[tup
 
 
 def wanted(
-    items: Sequence[_Item], at: Callable[[int], _Item | None], settings: Settings, file: str
-) -> list[_Item]:
-    """Return those blocks or requests of a document that the settings select by name or line.
+    steps: list[Step], sent: set[Step], at: Callable[[int], object], settings: Settings, file: str
+) -> tuple[Step, ...]:
+    """Return those steps of a document that the settings select by name, tag or line.
 
-    `at` returns the item at a line number, or None. Raises EvaluationError for a name or line that
-    selects nothing.
+    `sent` are the steps that a run of the whole document sends. Other steps are only selected by
+    their line or their exact name. `at` returns the source of the step at a line number, or None.
+    Raises EvaluationError for a name, tag or line that selects nothing.
     """
-    names, chosen = {item.name for item in items}, set()
-    for name in settings.names:
-        if name not in names:
-            raise EvaluationError(f"no request named {name}", file=file)
+    choice, chosen = settings.choice, set[Step]()
+    if choice.names or choice.tags:
+        own = [step for step in steps if step in sent or step.name in choice.names]
+        for name in choice.names:
+            if not any(Choice((name,)).selects(step) for step in own):
+                raise EvaluationError(f"no request named {name}", file=file)
+        chosen.update(filter(choice.selects, own))
+        if not chosen:
+            tags = " or ".join(sorted(choice.tags))
+            which = "with this name " if choice.names else ""
+            raise EvaluationError(f"no request {which}has the tag {tags}", file=file)
     for line in settings.lines:
-        found = at(line)
-        if not any(item is found for item in items):
+        source = at(line)
+        found = [step for step in steps if step.source is source]
+        if not found:
             raise EvaluationError("no request at this line", file=file, line=line)
-        chosen.add(id(found))
-    return [item for item in items if item.name in settings.names or id(item) in chosen]
+        chosen.update(found)
+    return tuple(step for step in steps if step in chosen)
 
 
 def _tags(text: str, block: Block) -> frozenset[str]:

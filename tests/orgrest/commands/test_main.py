@@ -274,6 +274,35 @@ class TestOrgFiles:
             assert orgrest("notes.org", "--stdout", *arguments).status == 0
             assert len(server.requests) == count
 
+    def test_patterns_and_tags_choose_as_in_test_runs_but_nothing_that_is_commented_out(
+        self, orgrest, notes, server
+    ) -> None:
+        org = [
+            f"* {title}\n#+NAME: {name}\n{BLOCK}"
+            for title, name in (
+                ("a :smoke:", "login one"),
+                ("b", "setup"),
+                ("COMMENT c :smoke:", "login two"),
+            )
+        ]
+        notes("".join(org))
+        requests = ["# @name login [one]\n# @tag smoke, slow", "# @name setup", "# @name login two"]
+        notes("\n\n###\n".join(f"{request}\nGET HOST/json" for request in requests), "a.http")
+        for arguments, count in (
+            (["notes.org", "--stdout", "--name", "login*"], 1),
+            (["notes.org", "--stdout", "--tag", "smoke"], 1),
+            (["notes.org", "--stdout", "--tag", "smoke", "--name", "login two"], 1),
+            (["notes.org", "--stdout", "--name", "login*", "--name", "login two"], 2),
+            (["a.http", "--name", "login*"], 2),
+            (["a.http", "--name", "login [one]"], 1),
+            (["a.http", "--name", "setup"], 1),
+            (["a.http", "--tag", "smoke"], 1),
+            (["a.http", "--tag", "slow", "--line", "6"], 2),
+        ):
+            server.requests.clear()
+            assert orgrest(*arguments).status == 0
+            assert len(server.requests) == count
+
     def test_variables_come_from_the_command_line_and_env_files(
         self, orgrest, notes, server, tmp_path: Path
     ) -> None:
@@ -584,7 +613,8 @@ class TestUsage:
         [
             (["nowhere.org"], "orgrest: nowhere.org: No such file or directory\n"),
             (["."], "orgrest: . is a folder; to run the documents in it, use `orgrest test .`"),
-            (["a", "b", "--line", "1"], "--line and --name require exactly one FILE"),
+            (["a", "b", "--line", "1"], "--line, --name and --tag require exactly one FILE"),
+            (["a", "b", "--tag", "x"], "--line, --name and --tag require exactly one FILE"),
             (
                 ["a", "--check", "--diff"],
                 "--dry-run, --stdout, --diff and --check cannot be combined",
@@ -601,6 +631,8 @@ class TestUsage:
             (["notes.org", "--ca", "nowhere"], "nowhere"),
             (["a", "--nonsense"], "No such option"),
             (["notes.org", "--name", "x"], "orgrest: notes.org: no request named x"),
+            (["notes.org", "--name", ""], "orgrest: notes.org: no request named "),
+            (["notes.org", "--tag", "x"], "orgrest: notes.org: no request has the tag x"),
             (
                 ["notes.org", "--line", "99"],
                 "orgrest: notes.org:99: no request at this line",
