@@ -1,11 +1,15 @@
 """orgrest can read the request documents on the pages."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 from pages import PAGES, Block, blocks
+from servers import RawServer, by_path, response
 
 from orgrest.commands.main import program
 
+HOST = "https://api.example.org"
 SUFFIXES = {"org": ".org", "http": ".http"}
 DOCUMENTS = [
     block
@@ -33,3 +37,19 @@ def test_a_document_of_a_page_can_be_read(
     secrets["ORGREST_SECRETS"] = str(listed)
     done = CliRunner().invoke(program, [str(file), "--dry-run"], env=secrets)
     assert done.exit_code == 0, done.output
+
+
+LOGINS = [each for each in DOCUMENTS if HOST in each.text and ":var token=login" in each.text]
+
+
+@pytest.mark.parametrize("block", LOGINS, ids=str)
+def test_the_login_on_a_page_does_not_write_its_token_into_the_document(
+    block: Block, tmp_path: Path
+) -> None:
+    token = response(b'{"token": "a-live-token"}', "Content-Type: application/json")
+    file = tmp_path / "page.org"
+    with RawServer(by_path({"/login": token})) as server:
+        file.write_text(block.text.replace(HOST, server.url))
+        CliRunner().invoke(program, [str(file)], env={"API_PASSWORD": "a long secret"})
+    assert b"Bearer a-live-token" in server.requests[-1]
+    assert "a-live-token" not in file.read_text()
