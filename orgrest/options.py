@@ -103,6 +103,13 @@ _VALUES = (
         setting="variables",
     ),
     Option(
+        "--secret",
+        (*_ALL, PYTEST),
+        "Set a variable whose value is masked in results, messages and reports.",
+        "pairs",
+        many=True,
+    ),
+    Option(
         "--env",
         (*_ALL, PYTEST),
         "Use the variables of this environment; if repeated, the last one takes precedence.",

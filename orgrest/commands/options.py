@@ -134,13 +134,15 @@ def inputs_of(command: str, options: Mapping[str, Any], directory: Path, **more:
     `more` contains other fields of the Inputs. Raises OrgrestError if an env file cannot be read.
     """
     from orgrest.http.values import Inputs
+    from orgrest.http.values.context import overrides_of
     from orgrest.http.values.files import read_env_file
 
     values = _parts(command, options)["inputs"]
     env_file: dict[str, str] = {}
     for path in values["env_file"]:  # later files take precedence
         env_file.update(read_env_file(path))
-    values |= {"env_file": env_file, "overrides": dict(values["overrides"])}
+    overrides = overrides_of(values["overrides"], options["secret"])
+    values |= {"env_file": env_file, "overrides": overrides}
     return Inputs.of_user(directory, **values, **more)
 
 

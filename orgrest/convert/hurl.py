@@ -258,11 +258,14 @@ class _Reader(Reader):
             self._note(entry, f"[Options] {key}: {value}")
 
     def _capture(self, entry: _Entry, key: str, value: str) -> None:
-        match = re.fullmatch(rf"(?P<query>\w+)(?:\s+(?P<argument>{_QUOTED}))?(?:\s+redact)?", value)
+        pattern = rf"(?P<query>\w+)(?:\s+(?P<argument>{_QUOTED}))?(?P<redact>\s+redact)?"
+        match = re.fullmatch(pattern, value)
         expression = _captured(match["query"], match["argument"] or "") if match else None
-        if expression is None:
+        if match is None or expression is None:
             self._note(entry, f"[Captures] {key}: {value}")
         else:
+            if match["redact"]:
+                self._note(entry, f"redact: the value of {key} is not masked")
             name = json.dumps(self.names.name(key))
             entry.captures.append(f"pm.environment.set({name}, {expression});")
 

@@ -5,7 +5,7 @@ error. `:name` is text if no variable of exactly that name is defined, or if a n
 (letter, digit, `_`, `-`) follows. If the name starts with a digit, `:name` is also text if a name
 character precedes the colon, as in ports and times of day. The value comes from the first of these:
 
-1. `--var name=value` on the command line;
+1. `--var name=value` or `--secret name=value` on the command line;
 2. a capture by a request of the same block, unless the block redefines the name below that request;
 3. the last `:name = value` in the block, above the request;
 4. `:var name=value` of an Org block;
@@ -15,7 +15,7 @@ In request files, and in `http` and `rest` blocks without restclient's syntax, `
 value. `:name` refers to a value only if the file has a line `:name = value`. The value comes from
 the first of these:
 
-1. `--var name=value` on the command line, then `run other.http (@name=value)`;
+1. `--var` or `--secret` on the command line, then `run other.http (@name=value)`;
 2. the answer to `# @prompt name`, or the text of the file in `# @file-to-variable name file`;
 3. a variable that a script of this run set;
 4. `@name = value` in the file: the last definition above the end of the request, or else the first

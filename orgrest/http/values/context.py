@@ -17,7 +17,7 @@ from orgrest.http.values.environment import Environment
 from orgrest.http.values.files import locate
 from orgrest.http.values.global_variables import GlobalVariables, text_of
 from orgrest.http.values.secrets import Secrets
-from orgrest.model import OrgrestError, Source, possible, secrets_in
+from orgrest.model import OrgrestError, Secret, Source, Text, possible, secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from orgrest.http.values.dynamic import DynamicContext
     from orgrest.http.values.global_variables import GlobalVariables
     from orgrest.http.values.secrets import UserSecrets
-    from orgrest.model import Bound, Request, Response, Secret
+    from orgrest.model import Bound, Request, Response
 
 
 @classes.define(kw_only=True, eq=False)
@@ -59,7 +59,7 @@ class Inputs:
     - `allow_read` are other folders whose files the document may read.
     - `environ` and `env_file` contain environment variables. `environ` takes precedence.
     - `netrc` is the path of the netrc file.
-    - `overrides` are variables that take precedence over all others.
+    - `overrides` are variables that take precedence over all others (see `overrides_of`).
     - `remembered` are the captures of earlier runs, and `secrets` are the secrets of those runs.
     - `environments` are the names of the selected environments.
     - `editor_settings` are an editor's settings for VS Code REST Client, by name.
@@ -73,7 +73,7 @@ class Inputs:
     environ: Mapping[str, str] = classes.field(factory=dict, repr=False)
     env_file: Mapping[str, str] = classes.field(factory=dict, repr=False)
     netrc: Path | None = None
-    overrides: Mapping[str, str] = classes.field(factory=dict)
+    overrides: Mapping[str, str] = classes.field(factory=dict, repr=False)
     remembered: Mapping[str, str] = classes.field(factory=dict)
     secrets: frozenset[str] = classes.field(default=frozenset(), converter=frozenset, repr=False)
     environments: tuple[str, ...] = classes.field(default=(), converter=tuple)
@@ -95,6 +95,14 @@ class Inputs:
             netrc=netrc,
             **given,
         )
+
+
+def overrides_of(
+    variables: Iterable[tuple[str, str]], secrets: Iterable[tuple[str, str]]
+) -> dict[str, str]:
+    """Return the variables set by `--var` and `--secret`. The values of `secrets` are masked."""
+    hidden = {name: Text(value, {Secret(value)} if value else ()) for name, value in secrets}
+    return {**dict(variables), **hidden}
 
 
 class NeededError(BaseException):
@@ -256,7 +264,9 @@ class Context:
         self.captures = {name: Captured(value) for name, value in inputs.remembered.items()}
         self.own: dict[str, Captured] = {}
         self.globals = helpers.globals_ or GlobalVariables()
-        self.secrets = Secrets({*inputs.secrets, *self.globals.secrets()}, helpers.user_secrets)
+        given = (secret.text for text in inputs.overrides.values() for secret in secrets_in(text))
+        texts = {*inputs.secrets, *self.globals.secrets(), *given}
+        self.secrets = Secrets(texts, helpers.user_secrets)
         self.environment = Environment(
             inputs.directory,
             inputs.environments,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from orgrest import classes
 from orgrest.http.values.context import RequestNeededError
 from orgrest.http.values.references import GLOBALS, OBJECTS, is_computed, root_of
-from orgrest.model import OrgrestError, Request, Response, Text, possible
+from orgrest.model import OrgrestError, Request, Response, Text, possible, secrets_in
 from orgrest.regular import compiled
 
 if TYPE_CHECKING:
@@ -145,7 +145,8 @@ class AuthToken:
 
 def _command_line(use: Use) -> Found | None:
     value = use.context.inputs.overrides.get(use.name)
-    return None if value is None else Literal(value, "--var", is_text=True)
+    origin = "--secret" if secrets_in(value) else "--var"
+    return None if value is None else Literal(value, origin, is_text=True)
 
 
 def _capture_in_block(use: Use) -> Found | None:

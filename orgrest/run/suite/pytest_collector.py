@@ -121,19 +121,23 @@ class DocumentFile(pytest.File):
             raise pytest.fail.Exception("\n\n".join(map(_shown, failures)), pytrace=False)
         return records[len(needed) :]
 
+    def _pairs(self, name: str) -> list[tuple[str, str]]:
+        try:
+            return [pair(text) for text in self.config.getoption(f"orgrest_{name}")]
+        except ValueError as error:
+            raise pytest.UsageError(f"--orgrest-{name}: {error}") from None
+
     def _open(self, choice: Choice | None = None) -> Run:
         from orgrest.http.transport.client import Client
         from orgrest.http.values import Inputs
+        from orgrest.http.values.context import overrides_of
 
         option = self.config.getoption
-        try:
-            variables = dict(map(pair, option("orgrest_var")))
-        except ValueError as error:
-            raise pytest.UsageError(f"--orgrest-var: {error}") from None
+        overrides = overrides_of(self._pairs("var"), self._pairs("secret"))
         folder = self.path.parent
         inputs = Inputs.of_user(
             folder,
-            overrides=variables,
+            overrides=overrides,
             environments=option("orgrest_env"),
             option_prefix="--orgrest-",
         )

@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
@@ -151,6 +152,27 @@ class TestOrgFiles:
         assert "X-A: ***\n" in out
         assert out.endswith("\n\nbody ***\n\n")
         assert server.requests == []
+
+    def test_a_secret_from_the_command_line_is_sent_but_not_shown(
+        self, orgrest, notes, server, tmp_path
+    ) -> None:
+        path = notes("POST HOST/echo\nAuthorization: Basic u {{t}}\n\n{{t}}\n", "a.http")
+        reports = [tmp_path / name for name in ("junit", "html", "har", "report-json")]
+        commands = (
+            ("test", *(f"--{file.name}={file}" for file in reports)),
+            ("--json",),
+            ("--dry-run", "--explain"),
+            ("export", "--to", "curl"),
+        )
+        shown = ""
+        for command in commands:
+            done = orgrest(*command, str(path), "--var", "t=x", "--secret", "t=s3cret-value")
+            shown += done.out + done.err
+        shown += "".join(file.read_text() for file in reports)
+        assert [request.endswith(b"s3cret-value") for request in server.requests] == [True, True]
+        assert "s3cret" not in shown
+        assert b64encode(b"u:s3cret-value").decode() not in shown
+        assert "# t = ***  (--secret)" in shown
 
     @pytest.mark.parametrize(("value", "sent"), [("a#b", "a"), ("ö <1>", "%C3%B6%20%3C1%3E&z=1")])
     def test_urls_are_shown_as_they_are_sent(

@@ -232,6 +232,7 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_hurl(
         ("HTTP 200\n[Asserts]\nbody exists", "[Asserts] body exists"),
         ("HTTP 200\n[Asserts]\nvariable \"a\" == 1", "[Asserts] variable"),
         ("HTTP 200\n[Captures]\na: xpath \"//b\"", '[Captures] a: xpath "//b"'),
+        ('HTTP 200\n[Captures]\na: jsonpath "$.b" redact', "source:4: not translated: redact: the"),
         ("HTTP/2 200", "HTTP/2 is not checked: responses of any version pass"),
         ("HTTP 200\n```\nline\n```\n\nGET http://b", "source:3: not translated: the expected body"),
         ("[Options]\ninsecure: true", "[Options] insecure: true"),

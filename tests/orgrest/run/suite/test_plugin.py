@@ -150,6 +150,17 @@ def test_a_needed_request_that_is_not_chosen_fails_the_test_that_needs_it(
     assert paths() == ["GET /json", "GET /json?b"] * 3
 
 
+def test_a_secret_for_pytest_is_not_shown(collected, paths) -> None:
+    status, output = collected("docs", "--orgrest", "--orgrest-secret", "expected=a-long-secret")
+    assert status == 1
+    assert "body id == {{expected}}" in output
+    assert "a-long-secret" not in output
+    assert (
+        "--orgrest-secret: expected NAME=VALUE"
+        in collected("--orgrest", "--orgrest-secret", "a")[1]
+    )
+
+
 def test_it_ends_at_the_first_failure_where_that_is_requested(collected, paths) -> None:
     status, output = collected("docs", "--orgrest", "--orgrest-var", "expected=2", "-x")
     assert status == 1
