@@ -56,6 +56,9 @@ _ONLY_VALUE = compiled(r"\s*(?:\{\{[^{}]*\}\}|:[\w-]+)\s*")
 """A URL that is the value of a variable: there, a fragment is nothing unusual."""
 _SEGMENT = compiled(r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
 _WHOLE = compiled(r"^:([^\W\d][\w-]*)$")
+_WORD = compiled(r"(?<![\w:]):([^\W\d][\w-]*)")
+_ALIKE = 0.8
+_MOST_COMPARED = 100  # words of a request that may be misspelt variables
 _MOST_CHECKED = 2**20  # characters; a check only displays values
 
 
@@ -91,6 +94,7 @@ class Expansion:
         url = self._values.url = self._url()
         headers = self._headers()
         body = self._body(parsed.body, headers) if parsed.body is not None else None
+        self._warn_misspelt()
         method, certificate, streamed = parsed.method, None, False
         if not parsed.restclient:
             streamed = method in shorthand.EVENTS
@@ -374,6 +378,31 @@ class Expansion:
                 reason = f"undefined variable {match[1]}: sent as written"
                 self._notice(template.offset(match.start()), reason, "undefined-variable")
 
+    def _warn_misspelt(self) -> None:
+        """Warn about each `:word` that is sent as written but is similar to a variable's name."""
+        parsed, values = self._parsed, self._values
+        if not parsed.restclient:
+            return
+        templates = [parsed.target, *(header.value for header in parsed.header_lines)]
+        templates += (definition.value for definition in values.definitions)
+        if parsed.body is not None:
+            templates.append(parsed.body.template)
+        noted = {notice.offset for notice in self._notices}
+        compared: dict[str, str | None] = {}
+        for template in templates:
+            for match in _WORD.finditer(template.text):
+                name, offset = match[1], template.offset(match.start())
+                if offset in noted or values.is_reference(template.text, match.start(1)):
+                    continue
+                if name not in compared:
+                    if len(compared) == _MOST_COMPARED:
+                        return
+                    compared[name] = values.similar(name, _ALIKE)
+                if similar := compared[name]:
+                    hint = "" if values.checks else f"; did you mean :{similar}?"
+                    reason = f"undefined variable {name}: sent as written{hint}"
+                    self._notice(offset, reason, "undefined-variable")
+
     def _warn_shadowed(self) -> None:
         """Warn about a variable of @loop whose name is also defined, once for all iterations."""
         loop = self._parsed.directive("loop")
@@ -543,6 +572,7 @@ class _Check(Expansion):
                     content = self._converted(content, kind, where)
             else:
                 self._body(where, headers)
+        self._warn_misspelt()
         request = self._request(url, headers, content, is_known=is_known)
         after = self._values
         if captures := self._parsed.captures:  # they can be used once the response has arrived

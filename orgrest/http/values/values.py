@@ -30,7 +30,7 @@ from orgrest.http.values.sources import (
 from orgrest.model import ExpansionError, OrgrestError, Text, secrets_in, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from orgrest.http.values.context import Context
     from orgrest.http.values.sources import Found
@@ -196,6 +196,29 @@ class Values:
         except OrgrestError:
             return True
 
+    def similar(self, name: str, least: float, opened: Collection[str] = ()) -> str | None:
+        """Return the variable whose name is most similar to `name`, or None.
+
+        `least` is the minimum similarity, from 0 to 1. The variables `opened` depend on `name`, so
+        they are not meant.
+        """
+        context = self.context
+        settings: Iterable[str] = ()
+        with suppress(OrgrestError):
+            settings = context.environment.settings()
+        names = chain(
+            (definition.name for definition in self.parsed.known.all),
+            *(context.captures, context.own, context.values, context.literal, context.iteration),
+            settings,
+        )
+        others = [other for other in islice(names, _COMPARED) if other not in opened]
+        if not others:
+            return None
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, others, n=1, cutoff=least)
+        return near[0] if near and self.is_defined(near[0]) else None
+
     def _has_colon(self, name: str) -> bool:
         definition = self.parsed.definition(name)
         return definition is not None and definition.mark == ":"
@@ -307,6 +330,12 @@ class Values:
         """Return the placeholder for a value that another request provides later."""
         self.blanks += 1
         return f"<{name}>"
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The definitions in the request's source that were used so far, in order."""
+        sources = (source for _, source in self._used.values())
+        return tuple(source for source in sources if isinstance(source, Definition))
 
     def origins(self) -> Iterator[Origin]:
         """Yield the variables used so far, in order, each with the source of its value."""
@@ -485,26 +514,9 @@ def _why_undefined(name: str, values: Values, opened: set[str]) -> str:
 
 
 def _suggestion(name: str, values: Values, opened: set[str]) -> str:
-    """Return a hint that names the most similar variable, or "". Editors offer a fix instead.
-
-    The variables `opened` depend on `name`, so they are not meant.
-    """
-    if values.checks:
-        return ""
-    from difflib import get_close_matches
-
-    context = values.context
-    settings: Iterable[str] = ()
-    with suppress(OrgrestError):
-        settings = context.environment.settings()
-    names = chain(
-        (definition.name for definition in values.parsed.known.all),
-        *(context.captures, context.own, context.values, context.literal, context.iteration),
-        settings,
-    )
-    others = [other for other in islice(names, _COMPARED) if other not in opened]
-    similar = get_close_matches(name, others, n=1, cutoff=0.7)
-    return f"; did you mean {similar[0]}?" if similar and values.is_defined(similar[0]) else ""
+    """Return a hint that names the most similar variable, or "". Editors offer a fix instead."""
+    similar = None if values.checks else values.similar(name, 0.7, opened)
+    return f"; did you mean {similar}?" if similar else ""
 
 
 def _loop(opened: list[tuple[str, object]], name: str, key: object) -> str:

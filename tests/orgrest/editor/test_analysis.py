@@ -74,6 +74,7 @@ def block(body: str, arguments: str = "") -> str:
         ("GET http://x/:id/y\n", [("undefined-variable", ":id")]),
         ("GET http://x/\nA: :b\n", [("undefined-variable", ":b")]),
         ("GET http://x/?at=10:30\n", []),
+        (":tok = 1\nGET http://x/\nA: a :toc\nB: a :tokk\n", [("undefined-variable", ":tokk")]),
         ("GET http://x/\n:h\n", [("undefined-variable", ":h")]),
         (":h = <<\nno header\n#\nGET http://x/\n:h\n", [("bad-header", ":h")]),
         (":v = <<\na\nb\n#\nGET http://x/\nA: :v\n", [("bad-header", "A: :v")]),

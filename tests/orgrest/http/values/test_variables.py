@@ -203,6 +203,39 @@ def test_an_undefined_name_is_reported_where_only_a_variable_makes_sense() -> No
     ]
 
 
+def test_a_misspelt_variable_is_not_sent_without_a_note() -> None:
+    text = (
+        ":token = abc\n:order-id = 5\n:auth = Bearer :tokn\nPOST http://h/?q=:toekn\n"
+        'A: Basic u :tokenn\nB: :auth\n\n{"a": ":order_id", "b":":order-id"}'
+    )
+    assert notices(text, Context().block(values={"host": "x"})) == [
+        "f.http:4:18: undefined variable toekn: sent as written; did you mean :token?",
+        "f.http:5:12: undefined variable tokenn: sent as written; did you mean :token?",
+        "f.http:3:16: undefined variable tokn: sent as written; did you mean :token?",
+        "f.http:8:8: undefined variable order_id: sent as written; did you mean :order-id?",
+    ]
+    assert len(notices("POST http://x\n\n:hots", Context().block(values={"hosts": "x"}))) == 1
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        "10:30:45",
+        '{"a":true,"b":null}',
+        "http://h:8080",
+        ":smile:",
+        "urn:tokens",
+        "::tokens",
+        "a:to",
+    ],
+)
+def test_text_with_a_colon_that_is_no_misspelt_variable_is_sent_without_a_note(
+    literal: str,
+) -> None:
+    text = f":token = 1\n:h = 2\n:user-30 = 3\nPOST http://x\nA: b {literal}\n\n{literal}"
+    assert notices(text) == []
+
+
 def test_a_defined_name_is_not_told() -> None:
     assert notices(":id = 1\nGET http://h/:id/:8080/") == []
 
