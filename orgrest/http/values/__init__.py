@@ -1,9 +1,10 @@
 r"""Prepares parsed requests for sending: variables, expressions, `< file` bodies.
 
 In restclient's language, `:name` and `{{name}}` refer to a variable. An undefined `{{name}}` is an
-error. `:name` is text if no variable of exactly that name is defined, or if a name character
-(letter, digit, `_`, `-`) follows. If the name starts with a digit, `:name` is also text if a name
-character precedes the colon, as in ports and times of day. The value comes from the first of these:
+error, and so is a dynamic value of request files, such as `{{$randomInt 1 6}}`. `:name` is text if
+no variable of exactly that name is defined, or if a name character (letter, digit, `_`, `-`)
+follows. If the name starts with a digit, `:name` is also text if a name character precedes the
+colon, as in ports and times of day. The value comes from the first of these:
 
 1. `--var name=value` or `--secret name=value` on the command line;
 2. a capture by a request of the same block, unless the block redefines the name below that request;

@@ -97,6 +97,25 @@ class Dynamic:
         return re.compile(re.escape(self.name.removesuffix("NAME")) + self.arguments)
 
 
+def is_known(text: str) -> bool:
+    """Return whether a string begins with the name of a dynamic value or of a prompt."""
+    name = re.split(r"[\s(]", text, maxsplit=1)[0]
+    rows = (name == row.name or row.pattern.fullmatch(text) for row in DYNAMICS)
+    return name in _PROMPTS or any(rows)
+
+
+def instead_of(text: str) -> str | None:
+    """Return an expression in restclient's language that replaces `{{text}}`, or None."""
+    row = find(text)
+    if isinstance(row, str):
+        return None
+    dynamic, match = row
+    argument = match.groupdict().get("name") or ""
+    if match.groupdict().get("offset") or argument.startswith("%"):
+        return None
+    return _EXPRESSIONS.get(dynamic.name, "").replace("NAME", argument) or None
+
+
 def value(text: str, around: DynamicContext) -> tuple[str, bool]:
     """Return the value of `{{text}}`, and whether it is secret.
 
@@ -135,6 +154,16 @@ def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
     return f"unknown dynamic value {name}{instead}"
 
 
+_PROMPTS: Final = ("$input", "$prompt", "$password")
+_EXPRESSIONS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("$uuid", "$guid", "$random.uuid"), "uuid()"),
+    "$timestamp": 'now("%s")',
+    "$isoTimestamp": "now()",
+    "$datetime": "now()",
+    **dict.fromkeys(("$processEnv", "$env.NAME", "$dotenv"), 'env("NAME")'),
+    "$secret": 'secret("NAME")',
+}
+"""Maps dynamic values to expressions in restclient's language."""
 _FOREIGN: Final[Mapping[str, str]] = {
     "$aadToken": "orgrest cannot get Azure Active Directory tokens; define a variable instead",
     "$aadV2Token": ("orgrest cannot get Azure Active Directory tokens; define a variable instead"),

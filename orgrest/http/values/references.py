@@ -32,6 +32,8 @@ def unquote(literal: str) -> str:
 
 
 REFERENCE = compiled(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
+# Dynamic values such as `$randomInt 5 200` are references so that they can be reported.
+_RESTCLIENT = compiled(rf"{REFERENCE.pattern}|\{{\{{[ \t]*(?P<dynamic>\$[A-Za-z][^{{}}\n]*)\}}\}}")
 # In request files, the content of the braces may be more than a name: `$randomInt 5 200`. It ends
 # at the first }} in the same line, which `references` searches for once per line. After a backslash
 # the braces are literal (`\{{name}}`, or httpyac's `\{\{name\}\}`); two backslashes are an escaped
@@ -73,16 +75,25 @@ def references(
 
     `:name` is a reference only if `defined(name)` is true. `lengths` are the lengths of all
     variable names, in descending order. If the language is not restclient's, everything in double
-    braces is a reference.
+    braces is a reference. In restclient's language, only names and dynamic values are; the latter
+    have no value.
     """
     at = start
     unclosed = start  # there is no }} before this index
     line_end = start - 1  # the end of the last reference's line, which may have many references
-    pattern = REFERENCE if restclient else _COMMON
+    pattern = _RESTCLIENT if restclient else _COMMON
     while match := pattern.search(text, at, stop):
         at = match.end()
         if match.lastgroup == "literal":
             yield VariableReference("", match.start(), at, at, f"{{{{{match['literal']}}}}}")
+        elif match.lastgroup == "dynamic":
+            from orgrest.http.values.dynamic import is_known
+
+            if is_known(match["dynamic"]):
+                name = match["dynamic"].rstrip()
+                yield VariableReference(name, match.start(), at, match.start("dynamic"))
+            else:
+                at = match.start("dynamic")
         elif match[0].endswith("{{"):
             if at < unclosed:
                 continue

@@ -490,6 +490,13 @@ def _why_undefined(name: str, values: Values, opened: set[str]) -> str:
     if key_of(name, parsed, context) is not None:
         return f"{name} is the name of a request: use {{{{{name}.response.body}}}} for its response"
     if parsed.restclient:
+        from orgrest.http.values import dynamic
+
+        if name.startswith("$") and dynamic.is_known(name):
+            instead = dynamic.instead_of(name)
+            hint = f"; instead, write :value := {instead}, and :value here" if instead else ""
+            where = "not defined in restclient's language, only in http blocks and request files"
+            return f"{{{{{name}}}}} is {where}{hint}"
         return reason + _suggestion(name, values, opened)
     from orgrest.http import responses
 

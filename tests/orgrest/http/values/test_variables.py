@@ -236,6 +236,55 @@ def test_text_with_a_colon_that_is_no_misspelt_variable_is_sent_without_a_note(
     assert notices(text) == []
 
 
+@pytest.mark.parametrize(
+    ("placeholder", "instead"),
+    [
+        ("{{$uuid}}", "uuid()"),
+        ("{{ $guid }}", "uuid()"),
+        ("{{$random.uuid}}", "uuid()"),
+        ("{{$timestamp}}", 'now("%s")'),
+        ("{{$timestamp -1 d}}", ""),
+        ("{{$datetime iso8601}}", "now()"),
+        ("{{$processEnv API_KEY}}", 'env("API_KEY")'),
+        ("{{$env.API_KEY}}", 'env("API_KEY")'),
+        ("{{$dotenv API_KEY}}", 'env("API_KEY")'),
+        ("{{$dotenv %API_KEY}}", ""),
+        ("{{$secret github}}", 'secret("github")'),
+        ("{{$randomInt 1 6}}", ""),
+        ("{{$randomInt x y}}", ""),
+        ("{{$random.integer(1, 6)}}", ""),
+        ("{{$input What?}}", ""),
+    ],
+)
+@pytest.mark.parametrize(
+    "request_", ["GET http://h/{}", "GET http://h\nA: {}", "POST http://h\n\n{}"]
+)
+def test_a_dynamic_value_of_request_files_is_not_sent_as_text(
+    placeholder: str, instead: str, request_: str
+) -> None:
+    reason = error(request_.format(placeholder)).partition(": ")[2]
+    written = placeholder.replace("{ ", "{").replace(" }", "}")
+    assert reason.startswith(f"{written} is not defined in restclient's language, ")
+    assert reason.partition("; instead, write :value := ")[2].partition(", and")[0] == instead
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{$foo bar}}",
+        "{{$ uuid}}",
+        "{{#each x}}",
+        '{"a":{"b":{}}}',
+        "{{$randomInt 1\n6}}",
+        "{{$uuid 1}",
+    ],
+)
+def test_other_braces_are_sent_as_before(text: str) -> None:
+    assert complete(f":a = 1\nPOST http://h\n\n{text}").body == text.encode()
+    assert complete(":a = 1\nPOST http://h\n\n{{$foo :a}}").body == b"{{$foo 1}}"
+    assert complete(":$uuid = 1\nPOST http://h\n\n{{$uuid}}").body == b"1"
+
+
 def test_a_defined_name_is_not_told() -> None:
     assert notices(":id = 1\nGET http://h/:id/:8080/") == []
 
