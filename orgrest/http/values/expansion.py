@@ -392,7 +392,9 @@ class Expansion:
         for template in templates:
             for match in _WORD.finditer(template.text):
                 name, offset = match[1], template.offset(match.start())
-                if offset in noted or values.is_reference(template.text, match.start(1)):
+                if compared.get(name, "") is None or offset in noted:
+                    continue
+                if values.is_reference(template.text, match.start(1)):
                     continue
                 if name not in compared:
                     if len(compared) == _MOST_COMPARED:
