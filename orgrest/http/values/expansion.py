@@ -379,7 +379,10 @@ class Expansion:
                 self._notice(template.offset(match.start()), reason, "undefined-variable")
 
     def _warn_misspelt(self) -> None:
-        """Warn about each `:word` that is sent as written but is similar to a variable's name."""
+        """Warn about each `:word` that is sent as written but is similar to a variable's name.
+
+        If a word occurs several times in a request, only the first occurrence is reported.
+        """
         parsed, values = self._parsed, self._values
         if not parsed.restclient:
             return
@@ -388,19 +391,18 @@ class Expansion:
         if parsed.body is not None:
             templates.append(parsed.body.template)
         noted = {notice.offset for notice in self._notices}
-        compared: dict[str, str | None] = {}
+        compared: set[str] = set()
         for template in templates:
             for match in _WORD.finditer(template.text):
-                name, offset = match[1], template.offset(match.start())
-                if compared.get(name, "") is None or offset in noted:
+                name = match[1]
+                if name in compared or values.is_reference(template.text, match.start(1)):
                     continue
-                if values.is_reference(template.text, match.start(1)):
-                    continue
-                if name not in compared:
-                    if len(compared) == _MOST_COMPARED:
-                        return
-                    compared[name] = values.similar(name, _ALIKE)
-                if similar := compared[name]:
+                if len(compared) == _MOST_COMPARED:
+                    return
+                compared.add(name)
+                offset = template.offset(match.start())
+                similar = values.similar(name, _ALIKE)
+                if similar is not None and offset not in noted:
                     hint = "" if values.checks else f"; did you mean :{similar}?"
                     reason = f"undefined variable {name}: sent as written{hint}"
                     self._notice(offset, reason, "undefined-variable")
