@@ -12,12 +12,13 @@ them.
 
 The `??` syntax comes from httpyac (sources: its guide on assertions, and its code). As in httpyac,
 `exists` and `isTrue` require a value that is not empty, zero or false, and the expected value is
-converted to the subject's type. There are three differences:
+converted to the subject's type. There are four differences:
 
 - In a line with several operators, the first is used instead of the last, unless the subject is
   `js`.
 - `!=` is the opposite of `==` even for objects.
 - An expected value in double quotes is a string.
+- Text after an expected number is an error, unless it is a unit.
 
 Subjects and operators that httpyac lacks have Hurl's names, if Hurl has them.
 """

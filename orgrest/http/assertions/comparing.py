@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
+from orgrest.model import OrgrestError, short
 from orgrest.regular import compiled
 from orgrest.structured import json_or
 
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+"""The units of times in assertions, in seconds."""
 _NUMBER = compiled(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)")
 _INTEGER = compiled(r"[+-]?\d{1,1000}")
 _CODES = compiled(r"[1-5][xX]{2}")
+_TIME = compiled(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-z]+)\s*")
+_AND = compiled(r"&&|\band\b", re.IGNORECASE)
+_OR = compiled(r"\|\||,|\bor\b", re.IGNORECASE)
 
 
 def number(value: Any) -> float | None:
@@ -22,6 +29,59 @@ def number(value: Any) -> float | None:
         return None
     # A float would round an integer above 2^53, such as an ID.
     return int(match[1]) if _INTEGER.fullmatch(match[1]) else float(match[1])
+
+
+def expected_number(expected: str, value: Any = None) -> float | None:
+    """Return the expected number, or None if `expected` does not begin with a number.
+
+    `value` is the actual value. Only a percent sign may follow the number, or the same text (such
+    as a unit) as in a value that is a string. Raises OrgrestError if anything else follows, because
+    an author who writes `>= 200 && status < 300` must not get a check of only `>= 200`.
+    """
+    match = _NUMBER.match(expected)
+    if match is None:
+        return None
+    rest = expected[match.end() :].strip()
+    if rest not in ("", "%", _unit(value)):
+        raise OrgrestError(
+            f"expected only a number, found {short(expected.strip())!r}; {_hint(rest)}"
+        )
+    return number(match[1])
+
+
+def _unit(value: Any) -> str:
+    match = _NUMBER.match(value) if isinstance(value, str) else None
+    return "" if match is None else match.string[match.end() :].strip()
+
+
+def has_condition(expected: str) -> bool:
+    """Return whether another condition or value follows the number in `expected`."""
+    match = _NUMBER.match(expected)
+    rest = "" if match is None else expected[match.end() :]
+    return (_AND.search(rest) or _OR.search(rest)) is not None
+
+
+def _hint(rest: str) -> str:
+    if _AND.search(rest):
+        return "write one line for each condition, each beginning with ??"
+    if _OR.search(rest):
+        return "to accept several values, write in 200, 404; write 1,000 as 1000"
+    return f"remove {short(rest)!r}"
+
+
+def milliseconds(expected: str) -> str:
+    """Convert a time with a unit, such as `2 s`, to a number of milliseconds.
+
+    Any other text is returned unchanged. Raises OrgrestError if the unit is unknown.
+    """
+    match = _TIME.fullmatch(expected)
+    if match is None:
+        return expected
+    unit = UNITS.get(match["unit"].lower())
+    if unit is None:
+        reason = "expected a number of milliseconds or a time such as 500 ms, 2 s or 1 m; found"
+        raise OrgrestError(f"{reason} {short(expected)!r}")
+    return f"{float(match['number']) * unit * 1000:.15g}"
 
 
 def text(value: Any) -> str:
@@ -71,12 +131,13 @@ def as_type_of(value: Any, expected: str) -> Any:
     """Return an expected string converted to the type of `value`.
 
     If `value` is a number, a string that does not begin with a number becomes None. Any other
-    string that cannot be converted is returned unchanged.
+    string that cannot be converted is returned unchanged. Raises OrgrestError if `value` is a
+    number and text follows the number in `expected`.
     """
     if isinstance(value, bool):
         return {"true": True, "false": False}.get(expected.lower(), expected)
     if isinstance(value, int | float):
-        return number(expected)
+        return expected_number(expected)
     if isinstance(value, dict | list):
         return json_or(expected, expected)
     return expected

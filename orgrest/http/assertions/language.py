@@ -6,10 +6,11 @@ import re
 from typing import Final
 
 from orgrest import classes
-from orgrest.http.assertions.operators import OPERATORS
-from orgrest.http.assertions.subjects import SUBJECTS
+from orgrest.http.assertions.comparing import UNITS, expected_number, has_condition
+from orgrest.http.assertions.operators import OPERATORS, Operator
+from orgrest.http.assertions.subjects import SUBJECTS, Subject
 from orgrest.http.syntax import Assertion, Template
-from orgrest.model import Span, short
+from orgrest.model import OrgrestError, Span, short
 from orgrest.regular import compiled
 
 _BY_LOWER: Final = {name.lower(): name for name in OPERATORS}
@@ -33,7 +34,6 @@ _EVENTUALLY: Final = compiled(
     r"eventually\s+(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)\s+(?=\S)", re.IGNORECASE
 )
 _SINGLE_EQUALS: Final = compiled(r"(?<![=!<>])=(?![=<>~])")
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 @classes.frozen
@@ -72,7 +72,7 @@ def find(text: str) -> ParsedAssertion | str:
     """Return the assertion in the text after `??`, or a message that explains why it is invalid."""
     within, start = None, 0
     if match := _EVENTUALLY.match(text):
-        within, start = float(match["number"]) * _UNITS[match["unit"].lower()], match.end()
+        within, start = float(match["number"]) * UNITS[match["unit"].lower()], match.end()
     condition = text[start:]
     if condition.startswith("$"):  # a JSONPath alone selects from the body
         condition, start = f"body {condition}", start - len("body ")
@@ -87,8 +87,11 @@ def find(text: str) -> ParsedAssertion | str:
         if match is not None and match["subject"].lower() in SUBJECTS:
             return f"to compare, write == instead of =, as in ?? {short(repaired)}"
         name, *rest = condition.split(maxsplit=1) or [""]
-        if rest and name.lower() in SUBJECTS and not SUBJECTS[name.lower()].path:
-            return f"expected an operator after ?? {name}, as in ?? {name} == {short(rest[0])}"
+        subject = SUBJECTS.get(name.lower())
+        if rest and subject is not None and not subject.path:
+            invalid = _number_error(subject, OPERATORS["=="], rest[0])
+            value = rest[0].split()[0] if invalid else rest[0]
+            return f"expected an operator after ?? {name}, as in ?? {name} == {short(value)}"
         return (
             "expected a subject and an operator after ??, as in ?? status == 200; found "
             f"{short(text)!r}"
@@ -149,4 +152,17 @@ def _error(written: str, path: str, operator: str, expected: str) -> str:
         return f"expected {row.expected} after {row.name}"
     if row.form and "{{" not in expected and not row.form[0].fullmatch(expected):
         return f"expected {row.form[1]} after {row.name}, found {expected}"
+    return "" if "{{" in expected else _number_error(subject, row, expected)
+
+
+def _number_error(subject: Subject, operator: Operator, expected: str) -> str:
+    """Return what is wrong with the expected number, as far as this is known before the run."""
+    try:
+        if operator.expected == "NUMBER" and (subject.numeric or has_condition(expected)):
+            expected_number(subject.read(expected))
+        elif operator.expected.startswith("VALUE") and subject.numeric:
+            for option in expected.split(",") if operator.name == "in" else [expected]:
+                subject.same(0, subject.read(option))
+    except OrgrestError as error:
+        return error.reason
     return ""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from orgrest import classes
 from orgrest.http import responses
-from orgrest.http.assertions.comparing import number, text
+from orgrest.http.assertions.comparing import expected_number, number, text
 from orgrest.model import OrgrestError
 from orgrest.regular import compiled
 
@@ -113,12 +113,13 @@ def _unequal(value: Any, expected: str, comparison: Comparison) -> bool:
 
 
 def _one_of(value: Any, expected: str, comparison: Comparison) -> bool:
-    return any(_equal(value, option.strip(), comparison) for option in expected.split(","))
+    # All options are compared, so that an invalid one is reported even if another one is equal.
+    return sum(_equal(value, option.strip(), comparison) for option in expected.split(",")) > 0
 
 
 def _numbers(sign: str) -> Judge:
     def judge(value: Any, expected: str, comparison: Comparison) -> bool:
-        left, right = number(value), number(expected)
+        left, right = number(value), expected_number(expected, value)
         if right is None:
             raise _no_number(sign, expected, comparison)
         return left is not None and _COMPARED[sign](left, right)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from orgrest import classes
 from orgrest.http import responses
-from orgrest.http.assertions.comparing import equal, is_status
+from orgrest.http.assertions.comparing import equal, is_status, milliseconds
 from orgrest.model import OrgrestError, find_headers
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Subject:
     - `whole`, if given, returns the subject's value when there is no path.
     - `read` converts the expected value before the comparison.
     - `same` returns whether a value equals the expected value.
+    - If `numeric` is set, the value is always a number.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Subject:
     whole: Callable[[Response], Any] | None = None
     read: Callable[[str], str] = str
     same: Callable[[Any, str], bool] = equal
+    numeric: bool = False
 
     @property
     def required(self) -> bool:
@@ -151,6 +153,7 @@ _SUBJECT_TABLE: Final = (
         "The status code. `2xx` matches all codes from 200 to 299.",
         _simple(lambda response: response.status),
         same=is_status,
+        numeric=True,
     ),
     Subject(
         "header",
@@ -185,6 +188,7 @@ _SUBJECT_TABLE: Final = (
         "",
         "The length of the body in bytes.",
         _simple(lambda response: len(response.whole_body())),
+        numeric=True,
     ),
     Subject(
         "sha256",
@@ -235,14 +239,18 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "duration",
         "",
-        "The duration of the exchange in milliseconds.",
+        "The duration of the exchange, in milliseconds unless the expected value has a unit: "
+        "`500`, `500 ms`, `2 s` or `1 m`.",
         _simple(lambda response: response.duration * 1000),
+        read=milliseconds,
+        numeric=True,
     ),
     Subject(
         "redirects",
         "",
         "The number of redirects that were followed.",
         _simple(lambda response: len(response.redirects)),
+        numeric=True,
     ),
     Subject(
         "url",

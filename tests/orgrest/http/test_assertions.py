@@ -41,10 +41,86 @@ def held(text: str, response: Response | None = None) -> bool:
     return judged(text, response)[0]
 
 
-@pytest.mark.parametrize("text", ["status 200", "Duration 100 ms", "status 200 OK"])
-def test_an_assertion_without_an_operator_says_where_one_stands(text: str) -> None:
-    name, rest = text.split(maxsplit=1)
-    assert find(text) == f"expected an operator after ?? {name}, as in ?? {name} == {rest}"
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ("status 200", "status == 200"),
+        ("Duration 100 ms", "Duration == 100 ms"),
+        ("status 200 OK", "status == 200"),
+    ],
+)
+def test_an_assertion_without_an_operator_says_where_one_stands(text: str, repaired: str) -> None:
+    name = text.split()[0]
+    assert find(text) == f"expected an operator after ?? {name}, as in ?? {repaired}"
+
+
+_ONE_EACH = "write one line for each condition, each beginning with ??"
+_SEVERAL = "to accept several values, write in 200, 404; write 1,000 as 1000"
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "hint"),
+    [
+        ("status >= 200 && status < 300", "200 && status < 300", _ONE_EACH),
+        ("status >= 200 and < 300", "200 and < 300", _ONE_EACH),
+        ("status == 401 and body $.error == other", "401 and body $.error == other", _ONE_EACH),
+        ("status != 500 && duration < 9", "500 && duration < 9", _ONE_EACH),
+        ("status == 2xx && length > 0", "2xx && length > 0", _ONE_EACH),
+        ("status in 200, 404 && length > 0", "404 && length > 0", _ONE_EACH),
+        ("status == 200, 404", "200, 404", _SEVERAL),
+        ("status == 404 || 200", "404 || 200", _SEVERAL),
+        ("status == 200 OK", "200 OK", "remove 'OK'"),
+        ("status < 4xx", "4xx", "remove 'xx'"),
+        ("length > 1,000", "1,000", _SEVERAL),
+        ("duration < 1 s && status == 200", "1 s && status == 200", _ONE_EACH),
+        ("body id > 5 && id < 6", "5 && id < 6", _ONE_EACH),
+    ],
+)
+def test_a_second_condition_is_never_ignored(text: str, found: str, hint: str) -> None:
+    assert find(text) == f"expected only a number, found {found!r}; {hint}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["body id == 7,000", "body id != 7 or so", "body id in 7, 8 or 9", "js 7 == 7 x"],
+)
+def test_text_after_a_number_is_an_error_if_the_value_is_a_number(text: str) -> None:
+    (request,) = parse(f"GET http://example.org/\n\n?? {text}\n").requests
+    (assertion,) = request.assertions
+    tools = Tools(javascript=lambda _: [7])
+    verdict = judge(assertion, assertion.expected.text, answer(), tools, NOWHERE)
+    assert (verdict.held, verdict.reason[:29]) == (False, "expected only a number, found")
+
+
+@pytest.mark.parametrize(
+    ("limit", "holds"),
+    [
+        ("249", False),
+        ("251", True),
+        ("251 ms", True),
+        ("0.2 s", False),
+        ("1s", True),
+        ("1 S", True),
+        ("1 m", True),
+        ("251%", True),
+    ],
+)
+def test_a_duration_is_compared_in_the_unit_that_the_author_wrote(limit: str, holds: bool) -> None:
+    assert held(f"duration < {limit}") is holds
+
+
+def test_an_unknown_unit_of_a_duration_is_not_taken_for_milliseconds() -> None:
+    assert find("duration < 5 sec") == (
+        "expected a number of milliseconds or a time such as 500 ms, 2 s or 1 m; found '5 sec'"
+    )
+
+
+def test_texts_with_the_same_unit_are_compared() -> None:
+    response = answer('{"took": "15 ms", "used": "75%", "share": 75}')
+    assert held("body took < 200 ms", response)
+    assert held("body used < 80%", response)
+    assert held("body share < 80%", response)
+    assert not held("body took < 2 s", response)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +150,6 @@ def test_a_single_equals_sign_is_explained(text: str, repaired: str | None) -> N
         "STATUS == 200",
         "status ==200",
         "status == 200.0",
-        "status == 200 OK",
-        "body id == 7,000",
         "duration < 251 s",
         "status != 404",
         "status not equals 404",
