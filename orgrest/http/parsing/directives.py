@@ -121,7 +121,8 @@ _TABLE: Final = (
         "TIME",
         "The time limit for the response, such as 30 s or 500 ms. A number without a unit is in "
         "milliseconds, as in httpyac. In a file with JetBrains-only syntax and no httpyac-only "
-        "syntax, it is in seconds.",
+        "syntax, it is in seconds. `5000 ms` means the same in httpyac (which ignores units), in "
+        "JetBrains' HTTP Client and here.",
     ),
     Rule("messages", "N", "The number of WebSocket messages or server-sent events to wait for."),
     Rule(

@@ -22,13 +22,17 @@ from orgrest.http.parsing.request_file.grammar import (
     RUN,
     RUN_VALUE,
     SEPARATOR,
+    is_jetbrains,
 )
 from orgrest.http.syntax import Comment, Definition, Directive, Import
 from orgrest.model import Span
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from orgrest.http.parsing.request_file.reader import Reader
     from orgrest.http.parsing.request_file.region import Line
+
+_BELOW_ONE_SECOND = compiled(r"[1-9]\d{0,2}")
 
 
 def separator(reader: Reader, line: Line, text: str) -> bool:
@@ -94,7 +98,19 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
         reader.items.append(Import(value, None, False, line.span))
     elif rule.names and not value.text:
         reader.problem(line.start, f"@{name} requires a name", "directive")
+    elif rule.name == "timeout" and (reason := _read_as_milliseconds(value.text.strip(), reader)):
+        reader.notice(line.start, reason, "unit")
     reader.region.directives.append(Directive(rule.name, value, line.span))
+
+
+def _read_as_milliseconds(time: str, reader: Reader) -> str:
+    """Return a warning if a time limit could also be meant in seconds, otherwise ""."""
+    if _BELOW_ONE_SECOND.fullmatch(time) is None or is_jetbrains(reader.source.text):
+        return ""
+    return (
+        f"@timeout {time} is read as {time} ms, as in httpyac; JetBrains' HTTP Client reads it as "
+        f"{time} s: write {time} ms or {time}000 ms, which mean the same in both"
+    )
 
 
 def import_line(reader: Reader, line: Line, text: str) -> bool:

@@ -684,3 +684,30 @@ def test_a_command_and_a_sentence_with_a_url_are_not_sent(line: str, reason: str
     assert [problem.reason.startswith(reason) for problem in problems] == [True]
     sent = [request.method for request in document.requests if not request.problems]
     assert sent == ["GET", "PURGE"]
+
+
+_HANDLER = "\n> {% client.log(1) %}\n"
+
+
+@pytest.mark.parametrize(
+    ("time", "rest", "warned"),
+    [
+        ("5", "", True),
+        ("999", "", True),
+        ("5", "\n?? status == 200\n", True),
+        ("5", f"{_HANDLER}?? status == 200\n", True),
+        ("5", _HANDLER, False),
+        ("1000", "", False),
+        ("5 ms", "", False),
+        ("5 s", "", False),
+    ],
+)
+def test_a_time_limit_that_could_be_meant_in_seconds_is_never_read_silently(
+    time: str, rest: str, warned: bool
+) -> None:
+    (request,) = parse(f"# @timeout {time}\nGET http://h/\n{rest}").requests
+    reason = (
+        f"@timeout {time} is read as {time} ms, as in httpyac; JetBrains' HTTP Client reads it as "
+        f"{time} s: write {time} ms or {time}000 ms, which mean the same in both"
+    )
+    assert [notice.reason for notice in request.notices] == [reason] * warned
