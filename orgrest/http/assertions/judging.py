@@ -64,7 +64,7 @@ def judge(
     if held:
         return verdict
     shown = explanation or f" is {_shown(value, text, expected, tools.hide)}"
-    shown += _how_read(assertion, operator)
+    shown += _how_read(assertion, operator, value)
     if expected != assertion.expected.text:
         shown += f", expected {_cut(expected, _SHOWN, tools.hide)}"
     differs = operator.differs and not negated
@@ -72,9 +72,14 @@ def judge(
     return classes.evolve(verdict, reason=f"{verdict.subject}{shown}", difference=difference)
 
 
-def _how_read(assertion: Assertion, operator: Operator) -> str:
+def _how_read(assertion: Assertion, operator: Operator, value: Any) -> str:
     """Return how an assertion was read if its author may have meant something else."""
     expected = assertion.expected.text
+    subject = (assertion.path or "").removeprefix("response.")
+    if assertion.subject == "js" and value in (None, []) and subject != assertion.path:
+        return f"; did you mean ?? {subject}?" if subject in SUBJECTS else ""
+    if operator.expected.startswith("VALUE") and expected[:1] == "'" == expected[-1:] != expected:
+        return "; single quotes are part of the value (double quotes are not)"
     if operator.expected not in ("TEXT", "PATTERN"):
         return ""
     if assertion.subject == "body" and not assertion.path and _COMPARES.match(expected):

@@ -138,7 +138,11 @@ def _is_field(name: str, word: str, following: str) -> bool:
 def _error(written: str, path: str, operator: str, expected: str) -> str:
     subject = SUBJECTS.get(written.lower())
     if subject is None:
-        return f"unknown subject {written}; available: {', '.join(SUBJECTS)}"
+        from difflib import get_close_matches
+
+        similar = get_close_matches(written.lower(), SUBJECTS, 1, 0.75)
+        instead = f"did you mean {similar[0]}?" if similar else f"available: {', '.join(SUBJECTS)}"
+        return f"unknown subject {written}; {instead}"
     if subject.required and not path:
         return f"expected {subject.path} after ?? {subject.name}"
     if path and not subject.path:

@@ -54,6 +54,9 @@ _OF_NODE = dict.fromkeys(("utf16le", "ucs2", "ucs-2"), "utf-16-le") | {"binary":
 """Node's names of encodings that Python does not know."""
 _ONLY_VALUE = compiled(r"\s*(?:\{\{[^{}]*\}\}|:[\w-]+)\s*")
 """A URL that is the value of a variable: there, a fragment is nothing unusual."""
+_WITHOUT_SCHEME = compiled(
+    r"(?:localhost|[\w-]++(?:\.[\w-]++)+)(?=[:/?#]|\Z)|[\w-]++:\d++(?=[/?#]|\Z)", re.ASCII
+)
 _SEGMENT = compiled(r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
 _WHOLE = compiled(r"^:([^\W\d][\w-]*)$")
 _WORD = compiled(r"(?<![\w:]):([^\W\d][\w-]*)")
@@ -170,6 +173,8 @@ class Expansion:
         schemes = ("http", "https") if self._parsed.restclient else ("http", "https", "ws", "wss")
         if not separator or scheme.lower() not in schemes or rest[:1] in "/?#":
             reason = f"expected an absolute http or https URL, found {short(template.text)}"
+            if _WITHOUT_SCHEME.match(template.text):
+                reason += f"; did you mean http://{short(template.text)}?"
             raise self._error(template.offset(0), reason, "bad-url")
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
         if "@" in authority:

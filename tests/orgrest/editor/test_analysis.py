@@ -1071,7 +1071,7 @@ def test_verbs_requests_are_checked_while_one_types_as_a_run_checks_them() -> No
     assert [(VERB[d.span.start : d.span.end], d.severity, d.message[:30]) for d in found] == [
         ("{{(user-login-name)}}", "error", "Emacs Lisp is not run: (user-l"),
         ("no header", "error", "expected a header (Name: value"),
-        ("?? staus == 200", "error", "unknown subject staus; availab"),
+        ("?? staus == 200", "error", "unknown subject staus; did you"),
         ('{{(getenv "ORGREST_UNSET")}}', "warning", "ORGREST_UNSET is not set in th"),
         (
             '{{(oref (verb-stored-response "nowhere") body)}}',

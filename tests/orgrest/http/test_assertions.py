@@ -115,6 +115,24 @@ def test_an_unknown_unit_of_a_duration_is_not_taken_for_milliseconds() -> None:
     )
 
 
+def test_a_misspelt_subject_is_corrected() -> None:
+    assert find("stauts == 200") == "unknown subject stauts; did you mean status?"
+    assert str(find("code == 200")).startswith("unknown subject code; available: status, header")
+
+
+def test_the_subject_for_a_property_that_the_response_object_lacks_is_named() -> None:
+    def reason(text: str) -> str:
+        (assertion,) = parse(f"GET http://h/\n\n?? {text}\n").requests[0].assertions
+        tools = Tools(javascript=lambda _: [])
+        return judge(assertion, assertion.expected.text, answer(), tools, NOWHERE).reason
+
+    assert (
+        reason("response.status == 200") == "js response.status is missing; did you mean ?? status?"
+    )
+    assert reason("js response.status exists").endswith("did you mean ?? status?")
+    assert reason("js response.nothing == 7") == "js response.nothing is missing"
+
+
 def test_texts_with_the_same_unit_are_compared() -> None:
     response = answer('{"took": "15 ms", "used": "75%", "share": 75}')
     assert held("body took < 200 ms", response)
@@ -246,6 +264,14 @@ def test_an_assertion_that_holds_in_httpyac_holds_here(text: str) -> None:
         ("body count == 3", "body count is missing"),
         ("body contains == 2", "write body $.contains == 2"),
         ('body name contains "A"', "body name is Ann; the quotes are part of the text"),
+        (
+            "body name == 'Ann'",
+            "is Ann; single quotes are part of the value",
+        ),
+        (
+            "body id in '7', '8'",
+            "is 7; single quotes are part of the value",
+        ),
         ("body name isUuid", "body name is Ann"),
         ("cookie sid exists", "cookie sid is missing"),
         ("certificate days > 3", "no verified certificate"),
@@ -382,6 +408,7 @@ def test_digests_are_those_of_the_bytes_that_came(algorithm: str) -> None:
         "length a == 1",
         "status exists 200",
         "status existsnot",
+        "status >= 200 && status < 300",
     ],
 )
 def test_an_assertion_that_is_not_understood_keeps_its_request_from_being_sent(text: str) -> None:

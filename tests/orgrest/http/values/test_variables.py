@@ -170,6 +170,23 @@ def test_a_url_that_is_not_absolute_is_an_error(target: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("target", "proposed"),
+    [
+        ("localhost:8080/x", True),
+        ("localhost", True),
+        ("example.org/a?b", True),
+        ("api:8080", True),
+        ("/relative", False),
+        ("ftp://example.org/", False),
+        ("mailto:me", False),
+        ("nowhere", False),
+    ],
+)
+def test_a_url_without_a_scheme_is_completed_in_the_error(target: str, proposed: bool) -> None:
+    assert error(f"GET {target}").endswith(f"; did you mean http://{target}?") is proposed
+
+
 @pytest.mark.parametrize("name", ["bad name", "", "a\nb"])
 def test_a_header_name_that_is_invalid_after_replacing_is_an_error(name: str) -> None:
     scope = Context(Inputs(overrides={"n": name}))
