@@ -55,7 +55,9 @@ def judge(
     except OrgrestError as error:
         if error.code == BROKEN_OFF:  # the assertion was not checked
             raise
-        return verdict_with(reason=error.reason)
+        found = f"; found {_cut(expected, _SHOWN, tools.hide)}"
+        invalid = isinstance(error, comparing.ExpectedValueError)
+        return verdict_with(reason=f"{error.reason}{found}" if invalid else error.reason)
     except RecursionError:
         return verdict_with(reason="the value is nested too deeply")
     text = "null" if value is None and comparison.matches else _text(value)

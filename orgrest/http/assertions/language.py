@@ -6,11 +6,16 @@ import re
 from typing import Final
 
 from orgrest import classes
-from orgrest.http.assertions.comparing import UNITS, expected_number, has_condition
+from orgrest.http.assertions.comparing import (
+    UNITS,
+    ExpectedValueError,
+    expected_number,
+    has_condition,
+)
 from orgrest.http.assertions.operators import OPERATORS, Operator
 from orgrest.http.assertions.subjects import SUBJECTS, Subject
 from orgrest.http.syntax import Assertion, Template
-from orgrest.model import OrgrestError, Span, short
+from orgrest.model import Span, short
 from orgrest.regular import compiled
 
 _BY_LOWER: Final = {name.lower(): name for name in OPERATORS}
@@ -167,6 +172,6 @@ def _number_error(subject: Subject, operator: Operator, expected: str) -> str:
         elif operator.expected.startswith("VALUE") and subject.numeric:
             for option in expected.split(",") if operator.name == "in" else [expected]:
                 subject.same(0, subject.read(option))
-    except OrgrestError as error:
-        return error.reason
+    except ExpectedValueError as error:
+        return f"{error.reason}; found {expected}"
     return ""
