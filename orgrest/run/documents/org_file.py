@@ -14,7 +14,7 @@ from orgrest.regular import compiled
 from orgrest.run.documents.block_reader import BlockReader
 from orgrest.run.documents.document_editor import DocumentEditor
 from orgrest.run.documents.references import References
-from orgrest.run.documents.selection import languages_of, plan_of
+from orgrest.run.documents.selection import plan_of
 from orgrest.run.documents.verb import EXPORT, is_export
 from orgrest.run.outcomes import EvaluationError, Outcome, failed
 
@@ -59,7 +59,7 @@ class OrgFile:
         self._results = results
         self.reader = BlockReader(self.editor)
         context.names = self.reader
-        self._languages = languages_of(self.editor.document, settings)
+        self._languages = settings.languages or self.editor.document.request_languages()
 
     @property
     def text(self) -> str:
@@ -76,7 +76,9 @@ class OrgFile:
         Raises EvaluationError if the settings specify a name or line that does not exist.
         """
         editor = self.editor
-        plan = plan_of(editor.document, editor.inherited, self._settings, editor.file)
+        plan = plan_of(
+            editor.document, editor.inherited, self._languages, self._settings, editor.file
+        )
         editor.follow(step.source for step in plan.steps)
         return plan
 

@@ -18,6 +18,7 @@ from orgrest.org.known import KNOWN
 from orgrest.org.placing import place
 from orgrest.org.results import result_of
 from orgrest.regular import compiled
+from orgrest.rendering.content import LANGUAGES
 from orgrest.run.documents.verb import VerbTree
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.plan import Choice, Plan, Step, StepId, split_tags
@@ -35,16 +36,22 @@ _UNUSUAL = compiled(
     r"^[ \t]*#(?:\+(?!(?:begin_src|end_src|results|name|title)\b)|#*[ \t]*@)",
     re.MULTILINE | re.IGNORECASE,
 )
+_SPELT_CORRECTLY = ALL_LANGUAGES.union(LANGUAGES.values())  # of requests and of their results
 _TAG = compiled(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
 
 
-def plan_of(document: OrgDocument, inherited: Inherited, settings: Settings, file: str) -> Plan:
-    """Return the plan for a document called `file`.
+def plan_of(
+    document: OrgDocument,
+    inherited: Inherited,
+    languages: frozenset[str],
+    settings: Settings,
+    file: str,
+) -> Plan:
+    """Return the plan for a document called `file`, whose requests are in `languages`.
 
     Raises EvaluationError if a name or line in `settings` does not select a block.
     """
     notices: list[str] = []
-    languages = languages_of(document, settings)
     chosen, inside = _requests(document, inherited, languages)
     suspects = [(line, why) for line, why in _unclosed(document, inside) if settings.is_above(line)]
     suspects += (
@@ -87,7 +94,7 @@ def _may_be_misspelt(document: OrgDocument, blocks: Sequence[Block]) -> bool:
     """Return False if a document certainly contains no misspelt request. This check is fast."""
     source_blocks = [block for block in document.blocks if block.kind == "block"]
     return (
-        any(block.language not in ALL_LANGUAGES for block in source_blocks)
+        any(block.language not in _SPELT_CORRECTLY for block in source_blocks)
         or document.text.lower().count("#+begin_src") != len(source_blocks)
         or any(block.call or _has_unknown_arguments(block) for block in blocks)
         or any(here.properties for block in blocks for here in block.heading.path())
@@ -199,11 +206,6 @@ def id_of(block: Block, file: str, start: int) -> StepId:
     """Return the identity of a block. `start` is its offset in the original text."""
     name = block.heading.properties.get("VERB-STORE") or block.name or ""
     return StepId(file, start, name=name)
-
-
-def languages_of(document: OrgDocument, settings: Settings) -> frozenset[str]:
-    """Return the languages whose blocks are requests in a document."""
-    return settings.languages or document.request_languages()
 
 
 def left_alone(document: OrgDocument, languages: frozenset[str]) -> Iterator[tuple[int, str]]:

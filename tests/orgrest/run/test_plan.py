@@ -62,7 +62,9 @@ def test_nothing_in_an_old_result_is_planned(text: str) -> None:
         if request.kind == "heading" or not within(texts, request.start)
     ]
     old = result_spans(document, inherited, requests)
-    plan = plan_of(document, inherited, Settings(languages=ALL_LANGUAGES), "x.org")
+    plan = plan_of(
+        document, inherited, ALL_LANGUAGES, Settings(languages=ALL_LANGUAGES), "x.org"
+    )
     assert not [step for step in plan.steps if within(old, step.id.start)]
 
 
