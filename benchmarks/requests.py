@@ -61,15 +61,14 @@ PARSE = """
 import sys, time
 from pathlib import Path
 from orgrest.org.results import result_of
-from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.arguments import of_block
 from orgrest.org.document import OrgDocument
 text = Path(sys.argv[1]).read_text()
 start = time.perf_counter()
 document = OrgDocument(text)
 middle = time.perf_counter()
-inherited = Inherited(document)
 for block in document.blocks:
-    of_block(block, inherited)
+    of_block(document, block)
     result_of(document, block)
 print(middle - start, time.perf_counter() - middle, len(document.blocks))
 """

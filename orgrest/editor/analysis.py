@@ -25,7 +25,6 @@ from orgrest.http.parsing.dialects import read, read_part
 from orgrest.http.values import environments
 from orgrest.http.values.references import UNKNOWN
 from orgrest.model import Source
-from orgrest.org import arguments as header
 from orgrest.org import document as org
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.run.documents import selection
@@ -214,8 +213,7 @@ class Analysis:
                 self._captured = Captured()
                 return self._of_request_file(divided=False)
             return file_regions
-        inherited = header.Inherited(document)
-        read = partial(_settings_of, self._settings, self.inputs.directory, document, inherited)
+        read = partial(_settings_of, self._settings, self.inputs.directory, document)
         return self._parts(regions.of_document(document, line_maps=self._line_maps), read)
 
     def _of_request_file(self, *, divided: bool) -> list[ParsedRegion]:
@@ -298,7 +296,7 @@ class Analysis:
         """The blocks that a run of the whole Org document evaluates, in all request languages."""
         if self.document is None:
             return []
-        return selection.sent_of(self.document, header.Inherited(self.document), ALL_LANGUAGES)
+        return selection.sent_of(self.document, ALL_LANGUAGES)
 
     @cached_property
     def judged(self) -> tuple[ParsedRegion, ...]:
@@ -376,15 +374,14 @@ def _settings_of(
     known: VersionCache[Hashable, BlockSettings],
     folder: Path,
     document: org.OrgDocument,
-    inherited: header.Inherited,
     region: regions.Region,
 ) -> BlockSettings:
     # A function, not a method, so that no `ParsedRegion` keeps its analysis alive.
-    read = partial(settings_of, region.block, document, inherited, folder)
+    read = partial(settings_of, region.block, document, folder)
     block, heading = region.kept, region.heading
     if block is None or heading is None:
         return read()
-    general = inherited.pairs(heading, block.language)
+    general = document.inherited.pairs(heading, block.language)
     key = (block.arguments, block.headers, block.kind, block.language, general)
     settings = known.get(key, read)
     return read() if settings.refers else settings

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from orgrest import classes
 from orgrest.model import Source
+from orgrest.org.arguments import of_block
 from orgrest.org.placing import check_open, element_end, place, place_inline, room_for
 from orgrest.org.results import result_of
 from orgrest.org.text import Edit
@@ -83,7 +84,7 @@ def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
         problem.reason = mask_message(problem.reason, run.context.secrets.texts)
         raise problem from None
     finally:
-        run.close()
+        run.context.close()
 
 
 def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -> Task:
@@ -95,7 +96,7 @@ def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -
         places = [*(body.places or ()), *places][: len(places)]
     source = Source(call.text, document.editor.file, places)
     step = id_of(block, document.editor.file, block.start)
-    added = _SILENT.difference(document.editor.arguments(block).results)  # by Org
+    added = _SILENT.difference(of_block(document.editor.document, block).results)  # by Org
     inserted = tuple(word for word in call.arguments.results if word not in added)
     arguments = classes.evolve(call.arguments, results=inserted)  # `:expect same` is allowed
     document.check_file(block, step, arguments)
@@ -145,9 +146,8 @@ def _reply(
         return Reply(None if arguments.get("file") else link, outcome, room=room)
     if written.links:
         return Reply(shown.text, outcome, room=room)
-    value, notes = layout.returned(
-        arguments, written.values, written.blocks, written.texts, language
-    )
+    texts = [rendered.text for rendered in written.shown]
+    value, notes = layout.returned(arguments, written.values, written.blocks, texts, language)
     return Reply(value, _with_notes(outcome, notes), room=room)
 
 

@@ -107,9 +107,7 @@ class BlockSettings:
         return False
 
 
-def settings_of(
-    block: Block | None, document: org.OrgDocument, inherited: header.Inherited, folder: Path
-) -> BlockSettings:
+def settings_of(block: Block | None, document: org.OrgDocument, folder: Path) -> BlockSettings:
     """Return the settings of a block or call. Errors in header arguments become `faults`.
 
     `:var` values can come from elsewhere in `document`. `folder` is the document's folder.
@@ -118,7 +116,7 @@ def settings_of(
     if block is None:
         return settings
     try:
-        settings.arguments = header.arguments_of(document, inherited, block)
+        settings.arguments = header.of_block(document, block)
     except blocks.ArgumentError as error:
         settings.faults.append(Fault("bad-argument", str(error)))
         return settings

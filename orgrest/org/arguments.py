@@ -20,7 +20,7 @@ from orgrest.org.lisp import NUMBER, write_number, write_pair, write_string
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orgrest.org.blocks import BabelCall, Block, Heading
+    from orgrest.org.blocks import Block
     from orgrest.org.document import OrgDocument
 
 
@@ -78,58 +78,6 @@ def _print(text: str) -> str:
     return write_number(text) if NUMBER.fullmatch(text) else write_string(text)
 
 
-class Inherited:
-    """The header arguments that a document's keywords and property drawers give to its blocks."""
-
-    def __init__(self, document: OrgDocument) -> None:
-        """Collect the ``#+PROPERTY:`` lines of `document`."""
-        lines: dict[str, list[str]] = {}
-        for key, text in document.keywords:
-            if key == "property":
-                name, _, rest = text.partition(" ")
-                name = name.upper()
-                if name.endswith("+"):
-                    lines.setdefault(name[:-1], []).append(rest)
-                else:
-                    lines[name] = [rest]
-        self._global = {name: " ".join(filter(None, parts)) for name, parts in lines.items()}
-        self._has_drawers = ":header-args" in document.text.lower()
-        self._known: dict[tuple[int, str], tuple[Pairs, Pairs]] = {}
-
-    def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
-        """Return the header arguments that blocks in `language` below `heading` inherit.
-
-        The first pairs are from ``header-args``, the second from ``header-args:LANGUAGE``.
-        """
-        at = (heading.line if self._has_drawers else 0, language)
-        pairs = self._known.get(at)
-        if pairs is None:
-            general = self._lookup(heading, "HEADER-ARGS")
-            own = self._lookup(heading, f"HEADER-ARGS:{language.upper()}") if language else ()
-            pairs = self._known[at] = general, own
-        return pairs
-
-    def _lookup(self, heading: Heading, key: str) -> Pairs:
-        parts: list[str | None] = []  # starting with the strongest
-        for here in heading.path():
-            parts += (here.properties.get(key + "+"), here.properties.get(key))
-            if parts[-1] is not None:
-                break
-        else:
-            parts.append(self._global.get(key))
-        return parse(" ".join(part for part in reversed(parts) if part is not None))
-
-
-def arguments_of(document: OrgDocument, inherited: Inherited, block: Block) -> Arguments:
-    """Return the header arguments of a block or call in `document`.
-
-    Raises ArgumentError if an argument cannot be parsed, or if a call names a missing block.
-    """
-    if block.call is None:
-        return of_block(block, inherited)
-    return of_call(block, block.call, target_of(document, block), inherited)
-
-
 def target_of(document: OrgDocument, block: Block) -> Block:
     """Return the block that a call evaluates, or `block` itself if it is not a call.
 
@@ -141,16 +89,26 @@ def target_of(document: OrgDocument, block: Block) -> Block:
     return target
 
 
-def of_block(block: Block, inherited: Inherited) -> Arguments:
-    """Return the header arguments of a source block or inline block.
+def of_block(document: OrgDocument, block: Block) -> Arguments:
+    """Return the header arguments of a block, or those that apply when a call evaluates its block.
 
-    Raises ArgumentError if they cannot be parsed.
+    Raises ArgumentError if an argument cannot be parsed, or if a call names a missing block.
     """
-    return merge(tuple(_sources(block, inherited)))
+    target, call = target_of(document, block), block.call
+    sources = _sources(document, target)
+    if call is not None:
+        sources += document.inherited.pairs(block.heading, target.language)
+        sources.append(parse(call.inside))
+        sources.append(tuple((":var", text) for text in call_arguments(call.arguments)))
+        sources.append(parse(call.end))
+    if block.kind == "inline call":
+        sources = [pairs for pairs in sources if pairs is not REQUEST_DEFAULTS]
+        sources.append(((":results", "value"),))
+    return merge(tuple(sources))
 
 
-def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
-    general, special = inherited.pairs(block.heading, block.language)
+def _sources(document: OrgDocument, block: Block) -> list[Pairs]:
+    general, special = document.inherited.pairs(block.heading, block.language)
     language = REQUEST_DEFAULTS if block.language in REQUEST_LANGUAGES else ()
     if block.kind == "inline":
         language = ((":results", "value"),)
@@ -164,20 +122,3 @@ def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
         parse(block.arguments),
         *(parse(text) for text in reversed(block.headers)),
     ]
-
-
-def of_call(block: Block, call: BabelCall, target: Block, inherited: Inherited) -> Arguments:
-    """Return the header arguments that apply when a call evaluates the block `target`.
-
-    `block` is the element that contains the call. Raises ArgumentError if an argument cannot be
-    parsed.
-    """
-    sources = _sources(target, inherited)
-    sources += inherited.pairs(block.heading, target.language)
-    sources.append(parse(call.inside))
-    sources.append(tuple((":var", text) for text in call_arguments(call.arguments)))
-    sources.append(parse(call.end))
-    if block.kind == "inline call":
-        sources = [pairs for pairs in sources if pairs is not REQUEST_DEFAULTS]
-        sources.append(((":results", "value"),))
-    return merge(tuple(sources))

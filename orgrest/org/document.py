@@ -12,14 +12,19 @@ from __future__ import annotations
 import itertools
 import re
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from orgrest.model import Source
 from orgrest.org import syntax, verb
+from orgrest.org.argument_syntax import Pairs, parse
 from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block, Heading
 from orgrest.org.elements import Elements, Landmarks
 from orgrest.org.reader import Section, read
 from orgrest.org.text import blanks, column, unescape
 from orgrest.regular import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _HEADING = compiled(r"\n\*+ ")
 
@@ -49,6 +54,48 @@ class Placed:
                 block.moved(self.line, self.start, self.heading) for block in self.section.blocks
             ]
         return self._blocks
+
+
+class Inherited:
+    """The header arguments that a document's keywords and property drawers give to its blocks."""
+
+    def __init__(self, keywords: Iterable[tuple[str, str]], text: str) -> None:
+        """Collect the ``#+PROPERTY:`` lines among the `keywords` of a document with this `text`."""
+        lines: dict[str, list[str]] = {}
+        for key, value in keywords:
+            if key == "property":
+                name, _, rest = value.partition(" ")
+                name = name.upper()
+                if name.endswith("+"):
+                    lines.setdefault(name[:-1], []).append(rest)
+                else:
+                    lines[name] = [rest]
+        self._global = {name: " ".join(filter(None, parts)) for name, parts in lines.items()}
+        self._has_drawers = ":header-args" in text.lower()
+        self._known: dict[tuple[int, str], tuple[Pairs, Pairs]] = {}
+
+    def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
+        """Return the header arguments that blocks in `language` below `heading` inherit.
+
+        The first pairs are from ``header-args``, the second from ``header-args:LANGUAGE``.
+        """
+        at = (heading.line if self._has_drawers else 0, language)
+        pairs = self._known.get(at)
+        if pairs is None:
+            general = self._lookup(heading, "HEADER-ARGS")
+            own = self._lookup(heading, f"HEADER-ARGS:{language.upper()}") if language else ()
+            pairs = self._known[at] = general, own
+        return pairs
+
+    def _lookup(self, heading: Heading, key: str) -> Pairs:
+        parts: list[str | None] = []  # starting with the strongest
+        for here in heading.path():
+            parts += (here.properties.get(key + "+"), here.properties.get(key))
+            if parts[-1] is not None:
+                break
+        else:
+            parts.append(self._global.get(key))
+        return parse(" ".join(part for part in reversed(parts) if part is not None))
 
 
 class OrgDocument(Elements):
@@ -148,6 +195,11 @@ class OrgDocument(Elements):
     def keywords(self) -> list[tuple[str, str]]:
         """The ``#+KEY: value`` lines of the document as (lower-case key, value), in order."""
         return [keyword for placed in self.sections for keyword in placed.section.keywords]
+
+    @cached_property
+    def inherited(self) -> Inherited:
+        """The header arguments that blocks inherit."""
+        return Inherited(self.keywords, self.text)
 
     @cached_property
     def named(self) -> dict[str, int]:

@@ -135,10 +135,6 @@ class _Reader:
 
     # the region around a line
 
-    def _region(self) -> Enclosure:
-        item = self._items[-1] if self._items else -1
-        return Enclosure(self._limit, item, self._footnote, self._inside)
-
     def _enter(self, kind: str, at: int, end: int) -> None:
         self._outer.append((self._limit, self._items, self._footnote, self._inside))
         self._inside = (*self._inside[-_MAX_INSIDE:], (kind, at))
@@ -272,8 +268,9 @@ class _Reader:
             self._add(kind, start + span.start, start + span.end, at, **parts)
 
     def _add(self, kind: str, start: int, end: int, line: int, **more: Any) -> None:
-        block = Block(kind, start, end, line, _NOWHERE, self._region(), **more)
-        self._section.blocks.append(block)
+        item = self._items[-1] if self._items else -1
+        region = Enclosure(self._limit, item, self._footnote, self._inside)
+        self._section.blocks.append(Block(kind, start, end, line, _NOWHERE, region, **more))
 
 
 def _keywords(

@@ -188,4 +188,4 @@ def _header_arguments(cursor: Cursor, region: regions.Region) -> blocks.Argument
         "\n#+end_src",
     ]
     document = org.OrgDocument("".join(parts).removeprefix("\n"))
-    return arguments.of_block(document.blocks[-1], arguments.Inherited(document))
+    return arguments.of_block(document, document.blocks[-1])

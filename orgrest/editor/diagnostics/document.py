@@ -18,7 +18,6 @@ from orgrest.editor.diagnostics.model import Diagnostic, Finding, Fix
 from orgrest.editor.parsed_regions import settings_of
 from orgrest.model import Span
 from orgrest.org import document as org
-from orgrest.org.arguments import Inherited
 from orgrest.org.known import KNOWN
 from orgrest.org.text import Edit
 from orgrest.run.documents import misspelt
@@ -55,7 +54,7 @@ def _fault(fault: Fault, span: Span) -> Finding:
 
 def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
     """Yield findings about calls of missing blocks, and about what calls of requests pass."""
-    inherited, names = Inherited(document), _block_names(document)
+    names = _block_names(document)
     for block in document.blocks:
         if block.call is None or block.heading.comment:
             continue
@@ -66,8 +65,8 @@ def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
             message = f"no source block named {block.call.name}"
             yield _misspelt(analysis.text, "unknown-name", message, names, span, _ALIKE)
         elif target.language in analysis.languages:
-            faults = settings_of(block, document, inherited, Path()).faults
-            known = settings_of(target, document, inherited, Path()).faults if faults else ()
+            faults = settings_of(block, document, Path()).faults
+            known = settings_of(target, document, Path()).faults if faults else ()
             for fault in faults:
                 if fault not in known:
                     yield _fault(fault, span)
@@ -75,7 +74,7 @@ def _calls(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
 
 def _noweb(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:
     """Yield findings about references ``<<name>>`` to missing blocks."""
-    noweb, names = Noweb(document, Inherited(document)), _block_names(document)
+    noweb, names = Noweb(document), _block_names(document)
     for part in analysis.judged:
         block = part.region.block
         if block is None or not part.given.inserts_noweb:
@@ -126,7 +125,7 @@ def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Find
     lines += ((document.line_of(at), why) for at, why in misspelt.lines(document, requests))
     lines += ((block.line, why) for block in requests for why in misspelt.unmarked(block))
     lines += ((line - 1, why) for line, why in left_alone(document, analysis.languages))
-    unclosed = unclosed_blocks(document, Inherited(document), analysis.languages)
+    unclosed = unclosed_blocks(document, analysis.languages)
     lines += ((line - 1, why) for line, why in unclosed)
     for line, why in lines:
         span = arguments.line_span(document, line)

@@ -9,7 +9,7 @@ from orgrest.http.values.context import NeededError
 from orgrest.http.verb import expand
 from orgrest.model import OrgrestError
 from orgrest.org.argument_syntax import value
-from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.arguments import of_block
 from orgrest.org.blocks import VERB
 from orgrest.rendering import masking
 from orgrest.run.documents.verb import VerbTree
@@ -29,7 +29,7 @@ not as the charset of a body."""
 
 def of_verb(analysis: Analysis, document: OrgDocument) -> Iterator[OrgrestError]:
     """Yield the first error in each request of verb, with its offset in the document."""
-    tree, inherited = VerbTree(document, ""), Inherited(document)
+    tree = VerbTree(document, "")
     context = analysis.new_context()
     context.names = RequestNames(frozenset(tree.stores))
     context.helpers = Helpers(prompt=lambda *_: _ANY)
@@ -37,7 +37,7 @@ def of_verb(analysis: Analysis, document: OrgDocument) -> Iterator[OrgrestError]
         if block.language != VERB or block.call is not None:
             continue
         try:
-            _check(block, tree, inherited, context)
+            _check(block, tree, context)
         except NeededError:
             continue  # the rest of this request depends on a response
         except OrgrestError as error:
@@ -50,8 +50,8 @@ def of_verb(analysis: Analysis, document: OrgDocument) -> Iterator[OrgrestError]
             yield error
 
 
-def _check(block: Block, tree: VerbTree, inherited: Inherited, context: Context) -> None:
-    arguments = of_block(block, inherited)
+def _check(block: Block, tree: VerbTree, context: Context) -> None:
+    arguments = of_block(tree.document, block)
     if arguments.inserts_noweb or "prologue" in arguments or "epilogue" in arguments:
         return  # the request is not complete here
     given = ((name, value(assignment)[1]) for name, assignment in arguments.variables.items())

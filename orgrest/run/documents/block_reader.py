@@ -94,7 +94,7 @@ class BlockReader(RequestNames):
     def _current_noweb(self) -> Noweb:
         editor = self._editor
         if self._noweb is None or self._noweb.document is not editor.document:
-            self._noweb = Noweb(editor.document, editor.inherited, editor.file)
+            self._noweb = Noweb(editor.document, editor.file)
         return self._noweb
 
     def task(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from orgrest import classes
 from orgrest.model import OrgrestError
-from orgrest.org import arguments as header
 from orgrest.org.document import OrgDocument
 from orgrest.org.placing import Placing, request_of
 from orgrest.org.text import apply
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.model import Verdict
-    from orgrest.org.blocks import Arguments, Block
+    from orgrest.org.blocks import Block
     from orgrest.org.text import Edit
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import StepId
@@ -48,8 +47,7 @@ class DocumentEditor:
         """
         self.document = OrgDocument(text)
         self.file = file
-        self._origins = {start: start for start in self._starts()}
-        self.inherited = header.Inherited(self.document)
+        self._origins = {block.start: block.start for block in self.document.evaluated}
         self._write = write or (lambda _path, _content: None)
         self._edits: list[Edit] = []  # in order
         self._placed: set[str] = set()
@@ -59,13 +57,6 @@ class DocumentEditor:
     def text(self) -> str:
         """The document with all results so far."""
         return apply(self.document.text, self._edits) if self._edits else self.document.text
-
-    def arguments(self, block: Block) -> Arguments:
-        """Return the header arguments of a block or call in `document`.
-
-        Raises ArgumentError if they are invalid.
-        """
-        return header.arguments_of(self.document, self.inherited, block)
 
     def id_of(self, block: Block) -> StepId | None:
         """Return the identity of a block in `document`, or None if it is part of a new result."""
@@ -166,19 +157,14 @@ class DocumentEditor:
         ends = [edit.end for edit in self._edits]
         moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in self._edits)]
         self.document = OrgDocument(self.text, self.document)
-        self.inherited = header.Inherited(self.document)
         self._edits, self._placed = [], set()
 
         def now(start: int) -> int:
             return start + moved[bisect_right(ends, start)]
 
-        here = self._starts()
-        origins = {now(start): origin for start, origin in self._origins.items()}
-        self._origins = {start: origins[start] for start in here if start in origins}
         starts = {current.start: current for current in self.document.evaluated}
+        origins = {now(start): origin for start, origin in self._origins.items()}
+        self._origins = {start: origins[start] for start in starts if start in origins}
         for block, old in self._now.items():
             if old is not None:
                 self._now[block] = starts.get(now(old.start))
-
-    def _starts(self) -> set[int]:
-        return {block.start for block in (*self.document.evaluated, *self.document.blocks)}

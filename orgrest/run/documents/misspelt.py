@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from orgrest.http.parsing.grammar import is_request_line
 from orgrest.org.argument_syntax import parse
-from orgrest.org.arguments import arguments_of
+from orgrest.org.arguments import of_block
 from orgrest.org.blocks import ALL_LANGUAGES, VERB, ArgumentError
 from orgrest.org.known import KNOWN, resembled
 from orgrest.regular import compiled
@@ -22,7 +22,6 @@ from orgrest.regular import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.document import OrgDocument
 
@@ -103,13 +102,11 @@ def _ineffective(directive: str, language: str) -> str | None:
     return None
 
 
-def header_arguments(
-    document: OrgDocument, inherited: Inherited, blocks: Iterable[Block]
-) -> Iterator[tuple[int, str]]:
+def header_arguments(document: OrgDocument, blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
     """Yield (line, reason) for each header argument of `blocks` that is probably misspelt."""
     for block in blocks:
         try:
-            names = [f":{name}" for name in arguments_of(document, inherited, block).values]
+            names = [f":{name}" for name in of_block(document, block).values]
         except ArgumentError:
             continue  # reported when the block is evaluated
         for name in names:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from orgrest.org.argument_syntax import Value
-    from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.data import Data
     from orgrest.org.document import OrgDocument
@@ -33,10 +32,9 @@ _CALL = compiled(r"([^(\[]+)\((.*)\)$")
 class Noweb:
     """Expands the noweb references of one document."""
 
-    def __init__(self, document: OrgDocument, inherited: Inherited, file: str = "") -> None:
+    def __init__(self, document: OrgDocument, file: str = "") -> None:
         """Prepare to expand references in `document`, which is called `file` in messages."""
         self.document = document
-        self._inherited = inherited
         self._file = file
         self._grown = 0
         self._texts: dict[str, str] = {}
@@ -125,6 +123,6 @@ class Noweb:
             for block in self.document.blocks:
                 if block.kind == "block":
                     with contextlib.suppress(ArgumentError):
-                        ref = header.of_block(block, self._inherited).get("noweb-ref")
+                        ref = header.of_block(self.document, block).get("noweb-ref")
                         self._refs.setdefault(ref, []).append(block)
         return self._refs.get(name, [])

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orgrest import classes
-from orgrest.org.arguments import target_of
+from orgrest.org.arguments import of_block, target_of
 from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
 from orgrest.regular import compiled
@@ -76,9 +76,7 @@ class OrgFile:
         Raises EvaluationError if the settings specify a name or line that does not exist.
         """
         editor = self.editor
-        plan = plan_of(
-            editor.document, editor.inherited, self._languages, self._settings, editor.file
-        )
+        plan = plan_of(editor.document, self._languages, self._settings, editor.file)
         editor.follow(step.source for step in plan.steps)
         return plan
 
@@ -96,7 +94,7 @@ class OrgFile:
         if now is None:
             return []
         try:
-            arguments = self.editor.arguments(now)
+            arguments = of_block(self.editor.document, now)
             skipped = self._skipped(now, arguments, step.id)
             if skipped is not None:
                 return [self._results.known(step.id) or skipped]
@@ -118,7 +116,7 @@ class OrgFile:
         """
         block = self.editor.block_of(needed.key)
         try:
-            arguments = self.editor.arguments(block)
+            arguments = of_block(self.editor.document, block)
             skipped = self._skipped(block, arguments, needed.key)
             if skipped is not None:
                 return [skipped]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from orgrest.org import data, lisp
 from orgrest.org.argument_syntax import ValueReference, call_arguments, value
-from orgrest.org.arguments import target_of
+from orgrest.org.arguments import of_block, target_of
 from orgrest.org.blocks import ALL_LANGUAGES, ArgumentError, Arguments, Lisp
 from orgrest.org.results import element_named, is_result
 from orgrest.run.outcomes import EvaluationError
@@ -138,4 +138,4 @@ class References:
             return None
         from orgrest.rendering import layout
 
-        return layout.shaped(self._editor.arguments(block), rendered.uncut())
+        return layout.shaped(of_block(self._editor.document, block), rendered.uncut())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.org.blocks import Arguments, Block
+    from orgrest.rendering.results import Rendered
     from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.documents.file_results import FileResults
     from orgrest.run.documents.references import References
@@ -32,14 +33,14 @@ class Written:
     """The responses of a block as text, ready to be inserted.
 
     `values` contains the bodies, or the parts that verb's ``:op`` selects. `blocks` contains the
-    responses in Org blocks. `texts` contains the bodies with the headers as comments. `files`
+    responses in Org blocks. `shown` contains those responses that are not only links. `files`
     contains (path, content) pairs for linked files. If `links` is true, each response is only a
     link.
     """
 
     values: list[str] = classes.field(factory=list)
     blocks: list[str] = classes.field(factory=list)
-    texts: list[str] = classes.field(factory=list)
+    shown: list[Rendered] = classes.field(factory=list)
     files: list[tuple[Path, bytes]] = classes.field(factory=list)
     links: bool = False
 
@@ -82,7 +83,7 @@ class ResultWriter:
             from orgrest.run.comparison import Volatile
 
             outcome = classes.evolve(outcome, volatile=Volatile.of(arguments))
-        same = expects_same(arguments)
+        same = "expect" in arguments and expects_same(arguments)
         if "silent" in words or "none" in words:
             return outcome
         if block.kind in ("inline", "inline call"):
@@ -146,7 +147,7 @@ class ResultWriter:
                 shown.as_verb(selected_part(arguments)) if language == VERB else shown.value
             )
             written.blocks.append(shown.block())
-            written.texts.append(shown.text)
+            written.shown.append(shown)
         return written
 
     def _post(self, arguments: Arguments, written: Written, references: References) -> list[str]:

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from orgrest.org.argument_syntax import parse
-from orgrest.org.arguments import arguments_of
+from orgrest.org.arguments import of_block
 from orgrest.org.blocks import ALL_LANGUAGES, VERB, ArgumentError
 from orgrest.org.known import KNOWN
 from orgrest.org.placing import place
@@ -26,7 +26,6 @@ from orgrest.run.plan import Choice, Plan, Step, StepId, split_tags
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-    from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.document import OrgDocument
     from orgrest.run.settings import Settings
@@ -41,18 +40,14 @@ _TAG = compiled(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
 
 
 def plan_of(
-    document: OrgDocument,
-    inherited: Inherited,
-    languages: frozenset[str],
-    settings: Settings,
-    file: str,
+    document: OrgDocument, languages: frozenset[str], settings: Settings, file: str
 ) -> Plan:
     """Return the plan for a document called `file`, whose requests are in `languages`.
 
     Raises EvaluationError if a name or line in `settings` does not select a block.
     """
     notices: list[str] = []
-    chosen, inside = _requests(document, inherited, languages)
+    chosen, inside = _requests(document, languages)
     suspects = [(line, why) for line, why in _unclosed(document, inside) if settings.is_above(line)]
     suspects += (
         (block.line + 1, f"no source block named {block.call.name}")
@@ -62,7 +57,7 @@ def plan_of(
     if not settings.languages:
         suspects += left_alone(document, languages)
     if _may_be_misspelt(document, chosen):
-        suspects += _misspelt(document, inherited, chosen, inside)
+        suspects += _misspelt(document, chosen, inside)
     notices += map(_same_name, namesakes(document, chosen))
     suspected = tuple(EvaluationError(why, file=file, line=line) for line, why in suspects)
     problems: tuple[EvaluationError, ...] = ()
@@ -111,10 +106,7 @@ def _has_unknown_arguments(block: Block) -> bool:
 
 
 def _misspelt(
-    document: OrgDocument,
-    inherited: Inherited,
-    blocks: Sequence[Block],
-    inside: Sequence[tuple[int, int]],
+    document: OrgDocument, blocks: Sequence[Block], inside: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, str]]:
     """Yield (line, reason) for each probable spelling mistake outside the results in `inside`."""
     from orgrest.run.documents import misspelt
@@ -125,23 +117,21 @@ def _misspelt(
     for at, why in misspelt.lines(document, blocks):
         if not within(inside, at):
             yield document.line_of(at) + 1, why
-    yield from misspelt.header_arguments(document, inherited, blocks)
+    yield from misspelt.header_arguments(document, blocks)
     for block in blocks:
         for why in misspelt.unmarked(block):
             yield block.line + 1, why
 
 
-def sent_of(document: OrgDocument, inherited: Inherited, languages: frozenset[str]) -> list[Block]:
+def sent_of(document: OrgDocument, languages: frozenset[str]) -> list[Block]:
     """Return the blocks in these languages that a run of the whole document evaluates."""
-    return list(_sent(document, _requests(document, inherited, languages)[0], "", []))
+    return list(_sent(document, _requests(document, languages)[0], "", []))
 
 
-def unclosed_blocks(
-    document: OrgDocument, inherited: Inherited, languages: frozenset[str]
-) -> Iterator[tuple[int, str]]:
+def unclosed_blocks(document: OrgDocument, languages: frozenset[str]) -> Iterator[tuple[int, str]]:
     """Yield (line, reason) for each request block without an end, except in results."""
     if document.unclosed_requests():
-        yield from _unclosed(document, _requests(document, inherited, languages)[1])
+        yield from _unclosed(document, _requests(document, languages)[1])
 
 
 def _unclosed(
@@ -154,7 +144,7 @@ def _unclosed(
 
 
 def _requests(
-    document: OrgDocument, inherited: Inherited, languages: frozenset[str]
+    document: OrgDocument, languages: frozenset[str]
 ) -> tuple[list[Block], list[tuple[int, int]]]:
     """Return the request blocks outside results, and the results' spans if blocks may be inside."""
     texts = [(heading.start, document.offset(heading.last)) for heading in document.verb]
@@ -171,7 +161,7 @@ def _requests(
         block.kind not in ("block", "heading") or block.region.inside or block.region.item >= 0
         for block in requests
     ):
-        inside = result_spans(document, inherited, requests)
+        inside = result_spans(document, requests)
         requests = [block for block in requests if not within(inside, block.start)]
     return requests, inside
 
@@ -309,9 +299,7 @@ def _same_name(pair: tuple[Block, Block]) -> str:
     )
 
 
-def result_spans(
-    document: OrgDocument, inherited: Inherited, blocks: Iterable[Block]
-) -> list[tuple[int, int]]:
+def result_spans(document: OrgDocument, blocks: Iterable[Block]) -> list[tuple[int, int]]:
     """Return the spans of the blocks' old results, in order.
 
     Blocks inside these spans are parts of results. Results that evaluation would keep (`:results
@@ -323,7 +311,7 @@ def result_spans(
             continue
         result = result_of(document, block)
         if result is not None and result.end > result.start:
-            if _keeps_old(document, inherited, block):
+            if _keeps_old(document, block):
                 continue
             edit = place(document, block, "")
             if edit.end > result.start:
@@ -331,9 +319,9 @@ def result_spans(
     return sorted(spans)
 
 
-def _keeps_old(document: OrgDocument, inherited: Inherited, block: Block) -> bool:
+def _keeps_old(document: OrgDocument, block: Block) -> bool:
     try:
-        arguments = arguments_of(document, inherited, block)
+        arguments = of_block(document, block)
     except ArgumentError:
         return False
     return bool({"append", "prepend"} & set(arguments.results))

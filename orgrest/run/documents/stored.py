@@ -50,7 +50,7 @@ def stored_and_new(
     block = document.block_named(name)
     if block is None or result_of(document, block) is None:
         raise OrgrestError(f"the document has no result for a block named {name}")
-    arguments = header.arguments_of(document, header.Inherited(document), block)
+    arguments = header.of_block(document, block)
     _check(arguments, record)
     rendered = render(*replayed(record["exchanges"][-1]), **options_of(arguments, None))
     is_verb = block.language == VERB

@@ -19,7 +19,7 @@ from orgrest.http.syntax import Definition, HeaderLine, ParsedRequest
 from orgrest.http.values.expressions import FUNCTIONS
 from orgrest.model import Source
 from orgrest.org import document as org
-from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.arguments import of_block
 from orgrest.org.known import KNOWN
 
 if TYPE_CHECKING:
@@ -852,7 +852,7 @@ def test_variables_of_a_block_are_those_of_its_header_arguments(text: str) -> No
     text += "\n#+begin_src restclient :var own=1\nGET :"
     place = len(text)
     document = org.OrgDocument(f"{text}\n#+end_src\n")
-    expected = of_block(document.blocks[-1], Inherited(document)).variables
+    expected = of_block(document, document.blocks[-1]).variables
     found = {
         offer.label
         for offer in complete(Cursor(document.text, place))

@@ -21,6 +21,7 @@ from servers import RawServer, response
 from orgrest import classes
 from orgrest.http.values import Context, Inputs
 from orgrest.http.values.context import Answers
+from orgrest.org.arguments import of_block
 from orgrest.org.document import OrgDocument
 from orgrest.org.placing import closes, place
 from orgrest.org.results import result_of
@@ -485,7 +486,7 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
     reader = BlockReader(draft)
     resolve = References(draft, RequestResults(Answers()), "", complete=False).resolve
     for block, theirs_now in zip(draft.document.blocks, theirs, strict=True):
-        arguments = draft.arguments(block)
+        arguments = of_block(draft.document, block)
         task = reader.read(block, StepId("hash.org", block.start), arguments, scope, resolve)
         assert task.digest == theirs_now, block.arguments
 

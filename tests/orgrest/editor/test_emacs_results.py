@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orgrest.org import data
-from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.arguments import of_block
 from orgrest.org.document import OrgDocument
 from orgrest.org.placing import place, place_inline
 from orgrest.org.results import element_named
@@ -136,7 +136,7 @@ def written(line: str, body: str) -> str:
     """Return a document with a result, as orgrest writes it."""
     text = f"* H\n#+begin_src restclient {line}\nGET x\n#+end_src\n* after\n"
     document = OrgDocument(text)
-    arguments = of_block(document.blocks[0], Inherited(document))
+    arguments = of_block(document, document.blocks[0])
     block = f"#+BEGIN_SRC text\n{escape(body)}#+END_SRC\n"
     shown = layout.show(arguments, [body], [block], "restclient")
     edit = place(document, document.blocks[0], shown.text, prose=shown.prose)
@@ -204,7 +204,7 @@ def test_an_inline_result_is_nothing_but_text_verbatim_or_code(tmp_path: Path) -
             text = f"* H\nsee src_restclient[{line}]{{GET x}} there\n* after\n"
             document = OrgDocument(text)
             (block,) = document.evaluated
-            arguments = of_block(block, Inherited(document))
+            arguments = of_block(document, block)
             shown = layout.inline(arguments, body.rstrip("\n"), "restclient")
             if shown is not None:
                 edit = place_inline(document, block, shown)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orgrest import run
 from orgrest.org import argument_syntax, arguments, blocks, lisp
 from orgrest.org.argument_syntax import ValueReference, parse
-from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.arguments import of_block
 from orgrest.org.blocks import ArgumentError, Arguments, Lisp
 from orgrest.org.document import OrgDocument
 from orgrest.org.known import GROUPS, KNOWN
@@ -23,7 +23,7 @@ from orgrest.rendering import layout, results
 
 def first(text: str, index: int = 0) -> Arguments:
     document = OrgDocument(text)
-    return of_block(document.blocks[index], Inherited(document))
+    return of_block(document, document.blocks[index])
 
 
 def block(line: str = "", language: str = "restclient") -> str:
@@ -214,9 +214,7 @@ class TestPrecedence:
     def test_a_call_adds_its_own_arguments_to_those_of_the_block(self) -> None:
         text = f"#+NAME: n\n{block(':a 1 :b 1 :var x=1')}#+CALL: n[:a 2](x=2) :b 3\n"
         document = OrgDocument(text)
-        target, call = document.blocks
-        assert call.call is not None
-        found = arguments.of_call(call, call.call, target, Inherited(document))
+        found = of_block(document, document.blocks[1])
         assert (found.values["a"], found.values["b"], found.variables["x"]) == ("2", "3", "x=2")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orgrest.org import data
-from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.arguments import of_block
 from orgrest.org.blocks import ArgumentError
 from orgrest.org.document import OrgDocument
 from orgrest.org.lisp import Number
@@ -26,7 +26,7 @@ ORGISH = "* h\n#+end_src\n:end:\n"
 
 def shown(line: str, value: str = VALUE, block: str = WRAPPED) -> str:
     document = OrgDocument(f"#+begin_src restclient {line}\nGET x\n#+end_src\n")
-    arguments = of_block(document.blocks[0], Inherited(document))
+    arguments = of_block(document, document.blocks[0])
     return layout.show(arguments, [value], [block], "restclient").text
 
 
@@ -82,7 +82,7 @@ class TestTypes:
 
     def test_several_responses_stand_in_one_drawer(self) -> None:
         document = OrgDocument("#+begin_src restclient\nGET x\n#+end_src\n")
-        arguments = of_block(document.blocks[0], Inherited(document))
+        arguments = of_block(document, document.blocks[0])
         found = layout.show(arguments, ["a\n", "b\n"], [WRAPPED, WRAPPED], "restclient")
         assert found.text == f":results:\n{WRAPPED * 2}:end:\n"
 
@@ -108,7 +108,7 @@ class TestResponsesThatLookLikeOrg:
     )
     def test_each_thing_that_org_would_read_is_noticed(self, text: str) -> None:
         document = OrgDocument("#+begin_src restclient :results value\nGET x\n#+end_src\n")
-        arguments = of_block(document.blocks[0], Inherited(document))
+        arguments = of_block(document, document.blocks[0])
         found = layout.show(arguments, [text], [""], "restclient")
         assert found.notes == (layout.IN_EXAMPLE,)
 
@@ -215,7 +215,7 @@ class TestData:
             text = shown(f"{results} :wrap {block}", "rm x\n", "rm x\n")
             assert text == "#+begin_example\nrm x\n#+end_example\n"
         document = OrgDocument(f"#+begin_src restclient :wrap {block}\nGET x\n#+end_src\n")
-        arguments = of_block(document.blocks[0], Inherited(document))
+        arguments = of_block(document, document.blocks[0])
         assert layout.inline(arguments, "rm x", "restclient") is None
 
     @pytest.mark.parametrize("first", ["x" * 20_000, "x," * 20_000])
@@ -316,7 +316,7 @@ class TestData:
 )
 def test_a_response_is_not_inserted_in_a_block_that_could_be_sent(language: str, text: str) -> None:
     document = OrgDocument(f"#+begin_src {language} :results value code\nGET x\n#+end_src\n")
-    arguments = of_block(document.blocks[0], Inherited(document))
+    arguments = of_block(document, document.blocks[0])
     result = layout.show(arguments, [text], [text], language)
     assert result.text.startswith("#+begin_example\n")
     assert result.notes == (layout.NO_REQUEST,)

@@ -10,7 +10,7 @@ from evaluated import Evaluated
 
 from orgrest.http.values import Inputs
 from orgrest.org.argument_syntax import parse, value
-from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.arguments import of_block
 from orgrest.org.blocks import ArgumentError
 from orgrest.org.document import OrgDocument
 from orgrest.org.placing import closes, place
@@ -55,7 +55,7 @@ def test_a_long_document_is_read_at_once(text: str) -> None:
     document = OrgDocument(text)
     assert "\n".join(document.lines) == text
     for block in document.blocks[:3]:
-        of_block(block, Inherited(document))
+        of_block(document, block)
 
 
 @pytest.mark.parametrize(

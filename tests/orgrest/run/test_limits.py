@@ -15,7 +15,7 @@ from orgrest.editor import babel
 from orgrest.http.transport.client import Client
 from orgrest.http.transport.limits import BODY_LIMIT
 from orgrest.http.values import Inputs
-from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.arguments import of_block
 from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.document import OrgDocument
 from orgrest.run.outcomes import Outcome
@@ -178,7 +178,7 @@ def test_babel_gets_the_link_and_the_file_of_a_long_body(server: RawServer, tmp_
     call = babel.BabelBlock(
         line=2,
         text=document.body(found).text,
-        arguments=of_block(found, Inherited(document)),
+        arguments=of_block(document, found),
         values={},
         literal={},
     )

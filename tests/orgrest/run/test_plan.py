@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
-from orgrest.org.arguments import Inherited
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.org.document import OrgDocument
 from orgrest.run.documents.selection import is_request, plan_of, result_spans, within
@@ -53,7 +52,6 @@ HTTP = st.lists(
 @given(ORG)
 def test_nothing_in_an_old_result_is_planned(text: str) -> None:
     document = OrgDocument(text)
-    inherited = Inherited(document)
     requests = [one for one in document.evaluated if is_request(document, one, ALL_LANGUAGES)]
     texts = [(one.start, document.offset(one.last)) for one in document.verb]
     requests = [
@@ -61,10 +59,8 @@ def test_nothing_in_an_old_result_is_planned(text: str) -> None:
         for request in requests
         if request.kind == "heading" or not within(texts, request.start)
     ]
-    old = result_spans(document, inherited, requests)
-    plan = plan_of(
-        document, inherited, ALL_LANGUAGES, Settings(languages=ALL_LANGUAGES), "x.org"
-    )
+    old = result_spans(document, requests)
+    plan = plan_of(document, ALL_LANGUAGES, Settings(languages=ALL_LANGUAGES), "x.org")
     assert not [step for step in plan.steps if within(old, step.id.start)]
 
 
