@@ -107,6 +107,7 @@ _VALUES = (
         (*_ALL, PYTEST),
         "Set a variable whose value is masked in results, messages and reports.",
         "pairs",
+        field="inputs.secret",
         many=True,
     ),
     Option(

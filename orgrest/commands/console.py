@@ -95,7 +95,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | st
     """
     from orgrest.files import DOCUMENT_SUFFIXES
 
-    read = {_identity(Path(path)) for path in inputs if path is not None and str(path) != "-"}
+    read = [Path(path) for path in inputs if path is not None and str(path) != "-"]
     written: dict[object, str] = {}
     for option, path in outputs.items():
         if path is None or path.is_char_device():
@@ -103,7 +103,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | st
         if not path.parent.is_dir():
             raise click.UsageError(f"--{option} {path}: there is no folder {path.parent}")
         identity = _identity(path)
-        if identity in read:
+        if identity in map(_identity, read):
             raise click.UsageError(
                 f"--{option} would overwrite {path}, which this command reads: choose another file"
             )

@@ -76,8 +76,8 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
             services=Services(client=client),
         )
         outcomes = list(done.outcomes())
-    write(path, done.text.encode())
-    say("\n* ".join(done.text.split("\n* ")[:2]))
+    write(path, done.document.text.encode())
+    say("\n* ".join(done.document.text.split("\n* ")[:2]))
     failed = [outcome for outcome in outcomes if outcome.state == "failed"]
     for outcome in failed:
         say(str(outcome.reason))

@@ -25,7 +25,7 @@ from orgrest.commands.console import (
     store,
     stored_in,
 )
-from orgrest.commands.options import client_of, inputs_of, settings_of, with_options
+from orgrest.commands.options import client_of, inputs_of, parts_of, settings_of, with_options
 from orgrest.options import RUN
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
     check_outputs(outputs, (*paths, *options.env_file, options.openapi, options.ca))
     asking = sys.stdin.isatty() and sys.stderr.isatty()
 
+    parts = parts_of(RUN, given)
     logins = None  # all runs with --watch share the logins
     if not options.dry_run:
         from orgrest.run.logins import Logins
@@ -111,7 +112,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
                 globals_ = stored_in(options.globals, GlobalVariables)
                 savers.append(partial(store, options.globals, globals_))
             secrets = cookies.secrets if cookies is not None else ()
-            inputs = inputs_of(RUN, given, Path(), secrets=secrets)
+            inputs = inputs_of(parts, Path(), secrets=secrets)
             if options.environments:
                 from orgrest.http.values import environments
 
@@ -130,7 +131,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
             if not options.dry_run:
                 from orgrest.run.history import History
 
-                client, budget = client_of(RUN, given)
+                client, budget = client_of(parts)
                 services.client = client(budget=budget)
                 services.history = History(complain, fail=options.fail)
         except OrgrestError as error:
@@ -145,7 +146,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
             from orgrest.run.writable_files import write
 
             services.write = write
-        settings = settings_of(RUN, given, inputs)
+        settings = settings_of(parts, inputs)
         options.watched = watched
         return _run(paths, settings, services, options, savers)
 

@@ -12,7 +12,7 @@ import click
 from orgrest.commands import program
 from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, require_standard_input, safe, text_of
-from orgrest.commands.options import inputs_of, settings_of, with_options
+from orgrest.commands.options import inputs_of, parts_of, settings_of, with_options
 from orgrest.options import EXPORT
 
 if TYPE_CHECKING:
@@ -83,11 +83,12 @@ def export(
     folder = path.resolve().parent
     environments.require(given["environments"], [folder])
     format_ = exporter(target)
+    parts = parts_of(EXPORT, given)
     exported = read(
         text,
         file=str(path),
         plain=is_request_file(path),
-        settings=settings_of(EXPORT, given, inputs_of(EXPORT, given, folder)),
+        settings=settings_of(parts, inputs_of(parts, folder)),
         beside=None if output is None else f"{output.stem}-bodies",
         dynamic=getattr(format_, "DYNAMIC", {}),
     )

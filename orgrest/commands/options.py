@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
 from orgrest.commands import program
-from orgrest.options import TEST, options_of, pair
+from orgrest.options import options_of, pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from orgrest.http.transport.client import Client
     from orgrest.http.transport.limits import Budget
@@ -117,9 +117,13 @@ def with_options(command: str) -> Callable[[_Command], _Command]:
     return decorate
 
 
-def _parts(command: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+Parts: TypeAlias = "dict[str, dict[str, Any]]"
+"""The values of a command's options, grouped by the object that they configure."""
+
+
+def parts_of(command: str, options: Mapping[str, Any]) -> Parts:
     """Return the options' values, grouped by the object that they configure ("" for Settings)."""
-    groups: dict[str, dict[str, Any]] = defaultdict(dict)
+    groups: Parts = defaultdict(dict)
     for row in options_of(command):
         for field in row.field.split():
             part, _, name = field.rpartition(".")
@@ -128,8 +132,8 @@ def _parts(command: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]
     return groups
 
 
-def inputs_of(command: str, options: Mapping[str, Any], directory: Path, **more: Any) -> Inputs:
-    """Return the Inputs that a command's `options` specify for a document in `directory`.
+def inputs_of(parts: Parts, directory: Path, **more: Any) -> Inputs:
+    """Return the Inputs that a command's options specify for a document in `directory`.
 
     `more` contains other fields of the Inputs. Raises OrgrestError if an env file cannot be read.
     """
@@ -137,37 +141,38 @@ def inputs_of(command: str, options: Mapping[str, Any], directory: Path, **more:
     from orgrest.http.values.context import overrides_of
     from orgrest.http.values.files import read_env_file
 
-    values = _parts(command, options)["inputs"]
+    values = parts["inputs"]
     env_file: dict[str, str] = {}
     for path in values["env_file"]:  # later files take precedence
         env_file.update(read_env_file(path))
-    overrides = overrides_of(values["overrides"], options["secret"])
-    values |= {"env_file": env_file, "overrides": overrides}
+    overrides = overrides_of(values["overrides"], values["secret"])
+    values = {**values, "env_file": env_file, "overrides": overrides}
+    del values["secret"]
     return Inputs.of_user(directory, **values, **more)
 
 
-def settings_of(command: str, options: Mapping[str, Any], inputs: Inputs) -> Settings:
-    """Return the settings of a run, from the options of a command."""
+def settings_of(parts: Parts, inputs: Inputs, *, alone: bool = True) -> Settings:
+    """Return the settings of a run, from the options of a command.
+
+    `alone` says whether only the chosen requests are sent, without setup and teardown.
+    """
     from orgrest.run.plan import Choice
     from orgrest.run.settings import RetryPolicy, Settings
 
-    parts = _parts(command, options)
-    proxies: Iterable[str] = filter(None, (parts["client"].get("proxy"),))
-    values = parts[""]
+    values = dict(parts[""])
     if "proxies" in values:  # documents may use the proxy that the run uses
-        values["proxies"] = (*values["proxies"], *proxies)
+        values["proxies"] = (*values["proxies"], *filter(None, (parts["client"].get("proxy"),)))
     return Settings(
         inputs,
-        choice=Choice(**parts["choice"], alone=command != TEST),
+        choice=Choice(**parts["choice"], alone=alone),
         retry_policy=RetryPolicy(**parts["retry_policy"]),
         **values,
     )
 
 
-def client_of(command: str, options: Mapping[str, Any]) -> tuple[partial[Client], Budget]:
+def client_of(parts: Parts) -> tuple[partial[Client], Budget]:
     """Return a factory for clients, and the budget of a run, from the options of a command."""
     from orgrest.http.transport.client import Client
     from orgrest.http.transport.limits import Budget
 
-    parts = _parts(command, options)
     return partial(Client, **parts["client"]), Budget(**parts["budget"])

@@ -19,9 +19,7 @@ from orgrest.model import explained
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.http.transport.client import Client
     from orgrest.run.outcomes import Outcome
-    from orgrest.run.run import Run
     from orgrest.run.services import Services
     from orgrest.run.settings import Settings
 
@@ -135,14 +133,20 @@ def _evaluate(
             complain(str(explained(error)))
             failed = True
 
-    outcomes = _outcomes(run, services.client, source.name)
+    client = services.client
     try:
         try:
-            for outcome in _with_progress(outcomes, len(plan.steps), output):
+            for outcome in _with_progress(run.outcomes(), len(plan.steps), output):
                 report(outcome)
+                if client is not None and client.budget.spent and outcome.state == "failed":
+                    run.reported(outcome)
+                    for needed in run.unreported(insert=True):
+                        report(needed)
+                    complain(f"{source.name}: stopped: {client.budget.spent}")
+                    break
         except KeyboardInterrupt:
-            if services.client is not None:  # inserting a result may need a request
-                services.client.budget.refuse("interrupted")
+            if client is not None:  # inserting a result may need a request
+                client.budget.refuse("interrupted")
             for outcome in run.unreported(insert=True):
                 report(outcome)
             raise
@@ -151,24 +155,10 @@ def _evaluate(
                 results.end(run, source.text)
     except KeyboardInterrupt:
         place = ":".join(map(str, run.place or (source.name,)))
-        saved = results.file is not None and source.text != results.file.text == run.text
+        saved = results.file is not None and source.text != results.file.text == run.document.text
         complain(f"{place}: interrupted{'; the results so far were saved' if saved else ''}")
         raise
     return int(failed or results.failed)
-
-
-def _outcomes(run: Run, client: Client | None, name: str) -> Iterator[Outcome]:
-    """Yield the outcomes of a run until a request fails because of a limit.
-
-    After that, the outcomes of requests that others needed are yielded. `name` is the file's name.
-    """
-    for outcome in run.outcomes():
-        yield outcome
-        if client is not None and client.budget.spent and outcome.state == "failed":
-            run.reported(outcome)
-            yield from run.unreported(insert=True)
-            complain(f"{name}: stopped: {client.budget.spent}")
-            break
 
 
 def _report(
@@ -216,11 +206,9 @@ def _with_progress(
     outcomes: Iterator[Outcome], count: int, output: SimpleNamespace
 ) -> Iterator[Outcome]:
     if output.quiet or count < MANY or not sys.stderr.isatty() or output.mode == "dry run":
-        yield from outcomes
-        return
+        return outcomes
     from rich.console import Console
     from rich.progress import track
 
-    yield from track(
-        outcomes, "Requests", total=count, console=Console(stderr=True), transient=True
-    )
+    console = Console(stderr=True)
+    return iter(track(outcomes, "Requests", total=count, console=console, transient=True))

@@ -71,7 +71,7 @@ class Printed(_Shown):
         """Print the document with the results, in its original encoding."""
         del before
         stream = sys.stdout.buffer
-        stream.write(self.encoding.encode(run.text))
+        stream.write(self.encoding.encode(run.document.text))
         stream.flush()
 
 
@@ -80,7 +80,7 @@ class Compared(_Shown):
 
     def end(self, run: Run, before: str) -> None:
         """Print the differences between the old and the new document."""
-        print_differences(self.name, before, run.text, self.encoding)
+        print_differences(self.name, before, run.document.text, self.encoding)
 
 
 class Checked(Results):
@@ -130,14 +130,14 @@ class Saved(Results):
             )
         slow = time.monotonic() - self.saved_at > SAVE_EVERY
         if self.save == "each" or (self.save is None and slow):
-            self._save(self.file, run.text, last=False)
+            self._save(self.file, run.document.text, last=False)
             self.saved_at = time.monotonic()
 
     def end(self, run: Run, before: str) -> None:
         """Save the document, or a copy beside it if the file has changed since it was read."""
         del before
         if self.file is not None:
-            self._save(self.file, run.text, last=True)
+            self._save(self.file, run.document.text, last=True)
 
     def _save(self, file: File, text: str, *, last: bool) -> None:
         try:

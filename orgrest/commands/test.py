@@ -29,7 +29,7 @@ from orgrest.commands.console import (
     store,
     stored_in,
 )
-from orgrest.commands.options import client_of, inputs_of, settings_of, with_options
+from orgrest.commands.options import client_of, inputs_of, parts_of, settings_of, with_options
 from orgrest.commands.reports import chosen, write_all
 from orgrest.options import TEST
 
@@ -94,10 +94,11 @@ def _test(options: SimpleNamespace) -> int:
 
     plan = _plan(options)
     history = History(complain, fail=True)
-    settings = settings_of(TEST, options.given, inputs_of(TEST, options.given, Path()))
+    parts = parts_of(TEST, options.given)
+    settings = settings_of(parts, inputs_of(parts, Path()), alone=False)
     services = _services(options, settings.inputs, history)
 
-    client, budget = client_of(TEST, options.given)
+    client, budget = client_of(parts)
     control = Control(client, budget)
     for warning in control.client.warnings:
         complain(f"warning: {warning}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from orgrest import classes
 from orgrest.model import BAD_LENGTH, OrgrestError
@@ -72,18 +72,6 @@ class Work:
     ran: dict[tuple[Source, int], OrgrestError | bool] = classes.field(factory=dict)
     pending: Logged = classes.field(factory=Logged)
     _slept: float = 0.0
-
-    @classmethod
-    def of_run(
-        cls, settings: Settings, services: Services, results: RequestResults, file: str
-    ) -> Self:
-        """Return the initial state for a run of the document called `file`."""
-        client, cookies = services.client, services.cookies
-        if cookies is None and client is not None:
-            from orgrest.http.transport.cookies import Cookies
-
-            cookies = Cookies()
-        return cls(settings, services, client, cookies, results, file)
 
     def get_token(self, needed: TokenNeededError) -> tuple[Token, Bound | None]:
         """Return the token that a request needs. Raises OrgrestError if the run cannot get it."""

@@ -1,8 +1,8 @@
 """Evaluates a document: sends its requests, and inserts the results.
 
 A `Run` carries out the steps of a document's plan: the blocks of an Org document from top to
-bottom, or the requests of a request file. It yields an `Outcome` for each step. Its `text` is the
-document with all results so far. Request files do not contain results.
+bottom, or the requests of a request file. It yields an `Outcome` for each step. Its `document` has
+the text with all results so far. Request files do not contain results.
 
 If a step needs a token or the response to another request, it yields a `NeededError`. The run
 obtains the token or the response as a separate step before it continues. A block that other blocks
@@ -80,7 +80,12 @@ class Run:
             computes=True,
         )
         self.results = RequestResults(self.context.answers)
-        self._work = Work.of_run(settings, services, self.results, file)
+        client, cookies = services.client, services.cookies
+        if cookies is None and client is not None:
+            from orgrest.http.transport.cookies import Cookies
+
+            cookies = Cookies()
+        self._work = Work(settings, services, client, cookies, self.results, file)
         self.sending: list[Job] = []
         """The requests in progress. Each waits for the next."""
         self._due: list[Outcome] = []  # to report with the step in progress
@@ -97,11 +102,6 @@ class Run:
             self.document = OrgFile(text, file, settings, services, self.context, self.results)
 
     # ------------------------------------------------------------------------------- for callers
-
-    @property
-    def text(self) -> str:
-        """The document with the results of the run so far."""
-        return self.document.text
 
     @cached_property
     def plan(self) -> Plan:
@@ -154,7 +154,7 @@ class Run:
                         yield from self.evaluate(step, control.teardown_client())
                 elif control is not None:
                     yield from self._skipped(step, control.why or "nothing was sent", control)
-            self.close()
+            self.context.close()
 
     def problems(self, *, tests: bool = False) -> Iterator[Outcome]:
         """Yield an outcome for each failure that concerns the whole document.
@@ -280,10 +280,6 @@ class Run:
             self._ended.add(step.id)  # it may still be sent later for another step
             title, reason = self.document.title(step), OrgrestError(why)
             yield Outcome(step.line, step.name, "skipped", reason=reason, title=title, step=step)
-
-    def close(self) -> None:
-        """Stop the script engine if it is running."""
-        self.context.close()
 
     # ---------------------------------------------------------------------------------- internals
 

@@ -48,7 +48,7 @@ class Evaluated:
                 plain=file.endswith(".http") if plain is None else plain,
             )
             self.outcomes: list[Outcome] = list(run.outcomes())
-        self.text = run.text
+        self.text = run.document.text
         self.plan = run.plan
 
     @property

@@ -159,7 +159,7 @@ class DocumentFile(pytest.File):
 
     def _end(self) -> None:
         if self._run is not None:
-            self._run.close()
+            self._run.context.close()
         if self._client is not None:
             self._client.close()
         self._run = self._client = None

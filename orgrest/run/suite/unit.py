@@ -125,7 +125,7 @@ class Opened:
     def save(self) -> None:
         """Save the results in the document if the settings ask for it. Raises FileError."""
         if self._saves:
-            self._file.save(self.run.text)
+            self._file.save(self.run.document.text)
 
     @property
     def _place(self) -> Record:

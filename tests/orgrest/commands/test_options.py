@@ -9,7 +9,7 @@ import click
 import pytest
 
 from orgrest.commands.main import program
-from orgrest.commands.options import KINDS, client_of, inputs_of, settings_of
+from orgrest.commands.options import KINDS, client_of, inputs_of, parts_of, settings_of
 from orgrest.editor.server.environments import Choices
 from orgrest.http.transport.client import Client
 from orgrest.http.transport.limits import MAX_TIMEOUT, Budget
@@ -61,14 +61,15 @@ def test_what_is_given_becomes_the_settings(tmp_path: Path) -> None:
     given = {row.name: () if row.many else row.default for row in options_of(TEST)}
     given |= {"names": ("a*",), "tags": ("slow",), "overrides": (("x", "1"), ("x", "2"))}
     given |= {"env_file": (), "retries": 3, "timeout": 5.0, "proxy": "http://p", "ca": tmp_path}
-    settings = settings_of(TEST, given, inputs_of(TEST, given, tmp_path))
+    parts = parts_of(TEST, given)
+    settings = settings_of(parts, inputs_of(parts, tmp_path))
     assert settings.inputs.overrides == {"x": "2"}
     assert settings.inputs.directory == tmp_path
     assert settings.choice == Choice(("a*",), frozenset({"slow"}))
     assert settings.retry_policy == RetryPolicy(3, 1.0)
     assert settings.timeout == 5.0
     assert settings.proxies == ("http://p",)  # who chooses a proxy lets documents choose it, too
-    client, _ = client_of(TEST, given)
+    client, _ = client_of(parts)
     assert client.keywords["ca"] == tmp_path
 
 

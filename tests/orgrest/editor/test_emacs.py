@@ -260,7 +260,7 @@ def place_all(
     )
     reasons = [outcome.reason for outcome in evaluation.outcomes() if outcome.reason]
     assert [str(reason) for reason in reasons if reason.code != "no-request"] == []
-    return evaluation.text
+    return evaluation.document.text
 
 
 def response_of_nothing() -> Response:
