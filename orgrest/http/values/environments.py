@@ -217,20 +217,23 @@ def find(folder: Path) -> Environments:
     """
     folder = folder.resolve()
     entry = _found.get(folder)
-    if entry is None or any(_stamp(path) != stamp for path, stamp in entry[1]):
+    if entry is None or any(_stamp(path) != stamp for path, stamp in entry[1].items()):
         began = time.time_ns()
         folders = project_folders(folder)
-        stamps = [(path, _stamp(path)) for path in _paths_to_read(folders)]
-        entry = _read_all(folders), stamps
+        possible = [file for place in folders for kind in _KINDS for file in kind.files(place)]
+        paths = (*folders, *(place / "env" for place in folders), *possible)
+        stamps = {path: _stamp(path) for path in paths}
+        has_files = any(stamps[file] for file in possible)
+        entry = _read_all(folders) if has_files else Environments({}, folders[-1]), stamps
         if len(_found) >= _MOST_KNOWN:
             _found.clear()
         # A file that changed just now may change again within one tick of the file system's clock.
-        if all(stamp is None or stamp[0] < began - _TICK for _, stamp in stamps):
+        if all(stamp is None or stamp[0] < began - _TICK for stamp in stamps.values()):
             _found[folder] = entry
     return entry[0]
 
 
-_found: dict[Path, tuple[Environments, list[tuple[Path, _Stamp | None]]]] = {}
+_found: dict[Path, tuple[Environments, dict[Path, _Stamp | None]]] = {}
 
 
 def require(names: Sequence[str], folders: Iterable[Path]) -> None:
@@ -253,15 +256,6 @@ def _stamp(path: Path) -> _Stamp | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
-
-
-def _paths_to_read(folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the folders and files that the environments depend on. Some may not exist."""
-    for folder in folders:
-        yield folder
-        yield folder / "env"
-        for kind in _KINDS:
-            yield from kind.files(folder)
 
 
 def files(folder: Path) -> Iterator[Path]:
