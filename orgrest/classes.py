@@ -7,7 +7,7 @@ enforce `frozen`, not the classes at run time.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -64,9 +64,7 @@ else:
                 setattr(cls, name, method)
         return cls
 
-    def frozen(cls=None, **options):
-        """Return the class, with methods generated from its fields, including `__hash__`."""
-        return define(cls, frozen=True, **options)
+    frozen = partial(define, frozen=True)
 
     @cache
     def _fields(cls):

@@ -97,20 +97,17 @@ class Source:
     text: str
     file: str | None = None
     places: Sequence[tuple[int, int]] | None = None
+    _held: dict[str, bool] = classes.field(factory=dict, init=False, repr=False)  # by mark
 
     @cached_property
     def _starts(self) -> list[int]:
         return line_starts(self.text.split("\n"))[:-1]
 
-    @cached_property
-    def _marks(self) -> dict[str, bool]:
-        return {}
-
     def holds(self, mark: str) -> bool:
         """Return whether the text contains `mark`. The result is cached."""
-        if mark not in self._marks:
-            self._marks[mark] = mark in self.text
-        return self._marks[mark]
+        if mark not in self._held:
+            self._held[mark] = mark in self.text
+        return self._held[mark]
 
     def position(self, offset: int) -> Position:
         """Return the position in the file of the character at `offset` in the text."""
@@ -475,8 +472,9 @@ class Response:
     @property
     def unread(self) -> str:
         """Why `body` is only the beginning, or "" if it is complete."""
-        size = size_text(len(self.body))
-        return f"the body is larger than {size}: the rest was not read" if self.truncated else ""
+        if not self.truncated:
+            return ""
+        return f"the body is larger than {size_text(len(self.body))}: the rest was not read"
 
     def whole_body(self) -> bytes:
         """Return the complete body. Raises OrgrestError if only its beginning was read."""

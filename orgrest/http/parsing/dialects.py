@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from orgrest import classes
 from orgrest.http.syntax import Definitions, Document, Import, ParsedRequest
-from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
+from orgrest.model import RequestSyntaxError, Source, Span
 from orgrest.org.blocks import VERB
 from orgrest.regular import compiled
 
@@ -32,14 +32,6 @@ def _definition_over_limit(text: str) -> re.Match[str] | None:
     if len(text) < _SHORT:
         return None
     return next(itertools.islice(_DEFINITIONS.finditer(text), MOST_DEFINITIONS, None), None)
-
-
-def _limit_error(source: Source) -> OrgrestError | None:
-    first = _definition_over_limit(source.text)
-    if first is None:
-        return None
-    reason = f"more than {MOST_DEFINITIONS:,} variables are defined here: nothing was sent"
-    return RequestSyntaxError.at(source, first.start(), reason, "too-many-variables")
 
 
 @lru_cache(4)
@@ -68,7 +60,9 @@ def read(
 
         return verb.parse(source)
     text = source.text
-    if (problem := _limit_error(source)) is not None:
+    if (first := _definition_over_limit(text)) is not None:
+        reason = f"more than {MOST_DEFINITIONS:,} variables are defined here: nothing was sent"
+        problem = RequestSyntaxError.at(source, first.start(), reason, "too-many-variables")
         return Document(source, (), (problem,), ())
     if language == "restclient" or _is_restclient(text, names, around):
         from orgrest.http.parsing import restclient

@@ -375,7 +375,8 @@ class Client:
                 sending.end()
                 continue
             original = cast("Any", raw)._original_response
-            sending.cookies.store(url, original.fields.get("set-cookie", ()))
+            if "set-cookie" in original.fields:
+                sending.cookies.store(url, original.fields["set-cookie"])
             try:
                 hop.response = read(raw, exchange, url, sending.listener, limits)
             except Exception:

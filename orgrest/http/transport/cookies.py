@@ -65,7 +65,7 @@ class Cookie:
         return 0 < self.expires <= time.time()
 
     def goes_to(self, url: Url) -> bool:
-        """Return whether the cookie is sent with a request for `url` (RFC 6265, section 5.4)."""
+        """Return whether the cookie is sent for `url` until it expires (RFC 6265, section 5.4)."""
         path = url.target.partition("?")[0]
         below = path.startswith(self.path) and (
             self.path.endswith("/") or path[len(self.path) :][:1] in ("", "/")
@@ -74,7 +74,6 @@ class Cookie:
             below
             and (url.host == self.domain or (self.wide and _is_below(url.host, self.domain)))
             and (not self.secure or url.scheme in ("https", "wss"))
-            and not self.expired
         )
 
 

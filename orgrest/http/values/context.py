@@ -346,7 +346,7 @@ class Context:
     @property
     def lengths(self) -> set[int]:
         """The lengths of the names of all variables defined outside of the request's text."""
-        outside = (self.inputs.overrides, self.every_capture, self.values, self.literal)
+        outside = (self.inputs.overrides, self.captures, self.own, self.values, self.literal)
         return {len(name) for names in outside for name in names}
 
     @property
