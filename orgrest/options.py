@@ -98,7 +98,7 @@ _VALUES = (
         (*_ALL, PYTEST),
         "Set a variable.",
         "pairs",
-        field="inputs.overrides",
+        field="overrides.variables",
         many=True,
         setting="variables",
     ),
@@ -107,7 +107,7 @@ _VALUES = (
         (*_ALL, PYTEST),
         "Set a variable whose value is masked in results, messages and reports.",
         "pairs",
-        field="inputs.secret",
+        field="overrides.secrets",
         many=True,
     ),
     Option(

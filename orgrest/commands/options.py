@@ -145,9 +145,8 @@ def inputs_of(parts: Parts, directory: Path, **more: Any) -> Inputs:
     env_file: dict[str, str] = {}
     for path in values["env_file"]:  # later files take precedence
         env_file.update(read_env_file(path))
-    overrides = overrides_of(values["overrides"], values["secret"])
+    overrides = overrides_of(**parts["overrides"])
     values = {**values, "env_file": env_file, "overrides": overrides}
-    del values["secret"]
     return Inputs.of_user(directory, **values, **more)
 
 

@@ -14,6 +14,7 @@ from orgrest.editor.server.environments import Choices
 from orgrest.http.transport.client import Client
 from orgrest.http.transport.limits import MAX_TIMEOUT, Budget
 from orgrest.http.values import Inputs
+from orgrest.http.values.context import overrides_of
 from orgrest.options import EXPORT, OPTIONS, REPORT, RUN, TEST, Option, options_of
 from orgrest.run.plan import Choice
 from orgrest.run.settings import RetryPolicy, Settings
@@ -21,6 +22,7 @@ from orgrest.run.settings import RetryPolicy, Settings
 PARTS = {
     "": {*Settings.__annotations__},
     "inputs": {*Inputs.__annotations__},
+    "overrides": set(inspect.signature(overrides_of).parameters),
     "choice": {*Choice.__annotations__},
     "retry_policy": {*RetryPolicy.__annotations__},
     "client": set(inspect.signature(Client).parameters),
@@ -59,10 +61,10 @@ def test_a_command_has_each_of_its_options_once_with_its_help(command: str) -> N
 
 def test_what_is_given_becomes_the_settings(tmp_path: Path) -> None:
     given = {row.name: () if row.many else row.default for row in options_of(TEST)}
-    given |= {"names": ("a*",), "tags": ("slow",), "overrides": (("x", "1"), ("x", "2"))}
+    given |= {"names": ("a*",), "tags": ("slow",), "variables": (("x", "1"), ("x", "2"))}
     given |= {"env_file": (), "retries": 3, "timeout": 5.0, "proxy": "http://p", "ca": tmp_path}
     parts = parts_of(TEST, given)
-    settings = settings_of(parts, inputs_of(parts, tmp_path))
+    settings = settings_of(parts, inputs_of(parts, tmp_path), alone=False)
     assert settings.inputs.overrides == {"x": "2"}
     assert settings.inputs.directory == tmp_path
     assert settings.choice == Choice(("a*",), frozenset({"slow"}))
