@@ -170,9 +170,9 @@ def programs(
     from scriptschema.generation.programs import check_options, grammar_of
 
     _check_limits(size, max_depth)
-    check_options(size, max_depth, types)
+    check_options(size, max_depth)
     grammar = grammar_of(weights, wrong, deterministic, types, luau)
-    return varied(drawn_programs(grammar, types, swarm, size, max_depth, with_module))
+    return varied(drawn_programs(grammar, swarm, size, max_depth, with_module))
 
 
 class ProgramOptions(TreeOptions, total=False):

@@ -203,7 +203,7 @@ def generate(
         if kind in ("program", "broken"):
             from scriptschema.generation import programs as program_generator
 
-            program_generator.grammar_of(table, luau=luau)
+            program_generator.grammar_of(table, luau=luau, **options)
         else:
             grammar_of(table, luau)
     except WeightsError as error:

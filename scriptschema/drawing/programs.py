@@ -6,11 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from scriptschema.drawing.choices import CHUNK_SIZE, DrawnChoices
-from scriptschema.generation.programs import make_program, maker_of
-from scriptschema.generation.programs.annotations import Types
+from scriptschema.generation.programs import make_program
 from scriptschema.generation.programs.grammar import Grammar
 from scriptschema.generation.programs.maker import Maker
-from scriptschema.generation.programs.scope import Scope
 from scriptschema.messages import Expr, ModuleSet, Stat
 
 
@@ -36,7 +34,6 @@ class _DrawnMaker(Maker):
 def drawn_programs(
     draw: DrawFn,
     grammar: Grammar,
-    types: Types,
     swarm: bool,
     size: int,
     max_depth: int,
@@ -46,5 +43,4 @@ def drawn_programs(
     choices = DrawnChoices(draw)
     if swarm:
         grammar = grammar.swarm(choices)
-    maker = maker_of(choices, grammar, types, Scope(), size, _DrawnMaker)
-    return make_program(maker, size, max_depth, with_module=with_module)
+    return make_program(choices, grammar, size, max_depth, with_module=with_module, cls=_DrawnMaker)

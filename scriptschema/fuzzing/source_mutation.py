@@ -22,8 +22,7 @@ from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
 from scriptschema.fuzzing.restriction import Restriction
 from scriptschema.generation import trees
-from scriptschema.generation.programs import Scope, grammar_of, make_program, maker_of
-from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs import grammar_of, make_program
 from scriptschema.luau import sources
 from scriptschema.luau.names import DEFAULT, OWN_NAMES
 from scriptschema.luau.parse import ParseError, parse
@@ -192,9 +191,7 @@ def new_program(
     if "Type" in missing:
         types = "none"
     grammar = grammar_of(None, types=types, luau=luau, without=missing)
-    tree = make_program(
-        maker_of(choices, grammar, types, Scope(), size, Maker), size, trees.MAX_DEPTH
-    )
+    tree = make_program(choices, grammar, size, trees.MAX_DEPTH)
     if not restriction or restriction.admits(encoding.encode(tree)):
         return tree
     return restriction.strip(tree)

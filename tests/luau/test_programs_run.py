@@ -19,7 +19,6 @@ from scriptschema.generation.programs import (
     calls,
     combinations,
     grammar_of,
-    maker_of,
     nodes,
     program,
 )
@@ -109,7 +108,7 @@ def test_combinations_end_and_no_error_of_theirs_ends_the_program(luau: RealLuau
     grammar = grammar_of(None, luau=luau.version)
     counts, outputs = Counts(), Counter[str]()
     for seed in range(400):
-        maker = maker_of(RandomChoices(seed), grammar, "random", Scope(), 200, Maker, counts)
+        maker = Maker(RandomChoices(seed), grammar, Scope(), 200, counts)
         body = combinations.statement(maker, 60, 60)
         answer = run(luau, ModuleSet(program=StatBlock(body=body)))
         assert answer.error is None, (answer.error, render(body[0]))
@@ -133,7 +132,7 @@ def test_right_arguments_make_every_library_member_return(luau: RealLuau) -> Non
             continue
         lines = []
         for seed in range(rounds):
-            maker = maker_of(RandomChoices(seed), grammar, "none", Scope(), 40, Maker)
+            maker = Maker(RandomChoices(seed), grammar, Scope(), 40)
             call = calls.call(maker, signature, 40, 60)
             lines.append(f"print('returned', (pcall(function() return {render(call)} end)))")
         answer = luau.run("\n".join(lines))

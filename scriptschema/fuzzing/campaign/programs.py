@@ -28,9 +28,8 @@ from scriptschema.fuzzing.targets.base import Sources, Spelling, written
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.uncalled import DEEPEST, body_of, runs_nothing, uncalled
 from scriptschema.generation import trees
-from scriptschema.generation.programs import Counts, grammar_of, make_program, maker_of
-from scriptschema.generation.programs.maker import Maker
-from scriptschema.generation.programs.scope import Scope
+from scriptschema.generation.programs import Counts, grammar_of, make_program
+from scriptschema.generation.programs.grammar import Grammar
 from scriptschema.luau.breaking import broken, is_luau
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import repair
@@ -195,7 +194,7 @@ class _Generator:
         self.mutator = self._mutator(self._size, programs=True)
         self._parents = Parents(source)
         self._counts = Counts()
-        self._grammar = grammar_of(None, luau=self._luau, without=missing)
+        self._grammar: Grammar
         self._made = 0
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
@@ -278,8 +277,14 @@ class _Generator:
                 self._grammar = grammar.swarm(self._choices)
             self._made += 1
             grammar = self._grammar
-        maker = maker_of(self._choices, grammar, self._types, Scope(), size, Maker, self._counts)
-        return make_program(maker, size, self._max_depth, with_module=False)
+        return make_program(
+            self._choices,
+            grammar,
+            size,
+            self._max_depth,
+            counts=self._counts,
+            with_module=False,
+        )
 
 
 class ProgramSource:

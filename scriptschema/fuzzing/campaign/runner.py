@@ -23,7 +23,8 @@ from scriptschema.fuzzing.targets.description import from_table
 from scriptschema.fuzzing.targets.opening import open_target, try_target
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.uncalled import runs_nothing
-from scriptschema.generation.programs import STEPS, nodes
+from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.maker import STEPS
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet

@@ -16,6 +16,7 @@ from typing import Final
 from scriptschema import messages as m
 from scriptschema.choices import Choices
 from scriptschema.generation.programs import arguments, axes, calls, expressions, templates
+from scriptschema.generation.programs.annotations import ANNOTATIONS
 from scriptschema.generation.programs.axes import TEXTS
 from scriptschema.generation.programs.idioms import (
     EXPORTS,
@@ -90,10 +91,11 @@ def module(typed: bool = False, exports: bool = False) -> Template:
 class Grammar(Tables):
     """The tables of expressions and statements, weighted by idiom and library.
 
-    `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose. `typed`
-    excludes code that a type checker rejects. `luau` is the version that must be able to run the
-    program, or None for all versions. Programs use nothing in `without`, which has names of
-    libraries, members, globals and syntax (see `templates.uses`).
+    `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose. `types`
+    is a key of `ANNOTATIONS`. If it is `sound`, code that a type checker rejects is excluded.
+    `luau` is the version that must be able to run the program, or None for all versions. Programs
+    use nothing in `without`, which has names of libraries, members, globals and syntax (see
+    `templates.uses`).
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class Grammar(Tables):
         library_weights: Mapping[str, float],
         wrong: float,
         deterministic: bool,
-        typed: bool,
+        types: str,
         luau: Version | None,
         without: Set[str],
     ) -> None:
@@ -116,7 +118,9 @@ class Grammar(Tables):
         # An uncaught error ends the program.
         self.wrong_unguarded = round(256 * wrong) if wrong > 0.5 else round(256 * wrong / 40)
         self.deterministic = deterministic
-        self.typed = typed
+        self.types = types
+        self.annotations = ANNOTATIONS[types]
+        self.typed = typed = types == "sound"
         self.constants = has(luau, Span(m.StatLocal.ALL_FIELDS["is_const"].since or TODAY))
         self.attributes = luau is not None
         self.modules = "require" in idiom_weights
@@ -178,7 +182,7 @@ class Grammar(Tables):
             kept(self.library_weights),
             self.share,
             self.deterministic,
-            self.typed,
+            self.types,
             self.luau,
             self.without,
         )

@@ -35,6 +35,9 @@ MadeT = TypeVar("MadeT")
 LEAF: Final = 10
 """The simplest expression of any kind has at most this many levels, and at most this many nodes."""
 
+STEPS: Final = 5_000
+"""The maximum number of statements executed, or of lines printed, by a program of ordinary size."""
+
 LOOP: Final = 8
 """The maximum number of iterations of a loop."""
 
@@ -230,7 +233,8 @@ class Tables:
     `wrong_unguarded` of 256 are wrong. `ends` is the probability, out of 256, that a block ends
     before its next statement, if choices do not fill the program.
 
-    `typed` is true if a type checker accepts the results. `constants`, `attributes` and `exports`
+    `annotations` creates the types, and `typed` is true if a type checker accepts the results.
+    `constants`, `attributes` and `exports`
     are true if the Luau version has these features. `exports` also requires the idiom "exported
     values". `modules` is true if a program may have a module. `combines` is true if a share of each
     program is reserved for combinations. `without` has the names of libraries, members, globals and
@@ -253,6 +257,7 @@ class Tables:
     wrong: int
     wrong_unguarded: int
     deterministic: bool
+    annotations: Annotations
     typed: bool
     constants: bool
     attributes: bool
@@ -327,7 +332,7 @@ class Tables:
 
 
 class Maker:
-    """Generates one program from choices and a grammar, in a scope that grows with the program.
+    """Generates one program of about `size` nodes, in a scope that grows with the program.
 
     `made` is the number of nodes so far. `counts` counts idioms and combinations across programs.
     If it is given, the maker prefers rare idioms and combinations.
@@ -337,9 +342,8 @@ class Maker:
         self,
         choices: Choices,
         grammar: Tables,
-        annotations: Annotations,
         scope: Scope,
-        limit: int,
+        size: int,
         counts: Counts | None = None,
     ) -> None:
         self.combines = counts is not None
@@ -349,9 +353,9 @@ class Maker:
         self.pick = choices.pick
         self.fills = choices.fills
         self.grammar = grammar
-        self.annotations = annotations
+        self.annotations = grammar.annotations
         self.scope = scope
-        self.limit = limit
+        self.limit = STEPS + size
         self.made = 0
 
     def chance(self, of_256: int) -> bool:
@@ -365,12 +369,6 @@ class Maker:
         """
         count = high - low + 1
         return low + (self.below(count) if count <= 256 else self.below(256) * count // 256)
-
-    def part(self, whole: int, share: int, shares: int) -> int:
-        """Return about `whole * share / shares`, or `whole` if nothing else has a share."""
-        if share >= shares or whole <= 0:
-            return max(whole, 0)
-        return self.choices.part(whole, share, shares)
 
     def wrong(self) -> bool:
         """Return whether the next operand or argument should be wrong on purpose.
@@ -467,9 +465,9 @@ class Maker:
             idiom = min([idiom, *able_others], key=lambda each: uses[each.name] / each.weight)
         able = idiom.least <= size
         if wide:
-            size = 100 + self.part(size // 8, 1, 2)
+            size = 100 + self.choices.part(size // 8, 1, 2)
         else:
-            size = min(size, idiom.template.fixed + self.part(idiom.spend, 1, 2))
+            size = min(size, idiom.template.fixed + self.choices.part(idiom.spend, 1, 2))
         before: list[Stat] = []
         body: list[Stat] | None = idiom.template.make(self, size, room - 1) if able else None
         if not body:

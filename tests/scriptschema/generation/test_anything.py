@@ -7,7 +7,7 @@ import pytest
 from scriptschema import messages as m
 from scriptschema.base import walk
 from scriptschema.choices import BytesChoices, RandomChoices
-from scriptschema.generation.programs import Scope, anything, grammar_of, maker_of, nodes
+from scriptschema.generation.programs import Scope, anything, grammar_of, nodes
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.repair import check
@@ -17,7 +17,7 @@ ASSERT = nodes.builtin("assert")
 
 def made(seed: int, luau: str | None = None, room: int = 60) -> list[m.Stat]:
     grammar = grammar_of(None, luau=luau, runs=False)
-    maker = maker_of(RandomChoices(seed), grammar, "random", Scope(), 200, Maker)
+    maker = Maker(RandomChoices(seed), grammar, Scope(), 200)
     return anything.statements(maker, room)
 
 
@@ -63,13 +63,13 @@ def test_functions_of_libraries_that_are_left_out_are_not_called() -> None:
     weights = {"libraries": {signature.library or "globals": 0.0 for signature in SIGNATURES}}
     grammar = grammar_of(weights, runs=False)
     for seed in range(40):
-        maker = maker_of(RandomChoices(seed), grammar, "none", Scope(), 200, Maker)
+        maker = Maker(RandomChoices(seed), grammar, Scope(), 200)
         for node, _ in walk(m.StatBlock(body=anything.statements(maker, 60))):
             assert not (isinstance(node, m.ExprIndexName) and node.index.which == "builtin")
 
 
 def test_no_choices_make_almost_nothing() -> None:
     grammar = grammar_of(None, runs=False)
-    maker = maker_of(BytesChoices(b""), grammar, "none", Scope(), 200, Maker)
+    maker = Maker(BytesChoices(b""), grammar, Scope(), 200)
     [block] = anything.statements(maker, 60)
     assert len(block.block.body) == 1  # type: ignore[union-attr]

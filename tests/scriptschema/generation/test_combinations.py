@@ -17,7 +17,6 @@ from scriptschema.generation.programs import (
     Scope,
     combinations,
     grammar_of,
-    maker_of,
     program,
 )
 from scriptschema.generation.programs.maker import Maker
@@ -74,11 +73,10 @@ def test_a_program_without_counts_is_the_same_whatever_was_made_before() -> None
 
 @pytest.mark.parametrize("options", [{}, {"types": "none"}, {"types": "sound"}, {"luau": "today"}])
 def test_a_statement_is_valid_and_no_deeper_than_it_says(options: dict[str, str]) -> None:
-    types = options.get("types", "random")
-    grammar = grammar_of(None, types=types, luau=options.get("luau"))
+    grammar = grammar_of(None, **options)
     counts = Counts()
     for seed in range(400):
-        maker = maker_of(RandomChoices(seed), grammar, types, Scope(), 200, Maker, counts)
+        maker = Maker(RandomChoices(seed), grammar, Scope(), 200, counts)
         room = combinations.LEVELS + seed % 20  # more room also allows callbacks
         tree = ModuleSet(program=StatBlock(body=combinations.statement(maker, 60, room)))
         assert check(tree, luau=options.get("luau")) == []
@@ -88,7 +86,7 @@ def test_a_statement_is_valid_and_no_deeper_than_it_says(options: dict[str, str]
 def test_a_campaign_without_certain_globals_makes_no_callbacks_with_them() -> None:
     grammar = grammar_of(None, without=frozenset(["xpcall", "setmetatable", "rawequal"]))
     for seed in range(200):
-        maker = maker_of(RandomChoices(seed), grammar, "none", Scope(), 200, Maker, Counts())
+        maker = Maker(RandomChoices(seed), grammar, Scope(), 200, Counts())
         body = combinations.statement(maker, 60, combinations.LEVELS + 20)
         source = render(StatBlock(body=body))
         assert "xpcall(error" not in source
@@ -117,7 +115,7 @@ def test_libraries_that_are_left_out_are_not_called() -> None:
 
 
 def test_no_choices_make_no_such_statement() -> None:
-    maker = maker_of(BytesChoices(b""), grammar_of(None), "none", Scope(), 200, Maker)
+    maker = Maker(BytesChoices(b""), grammar_of(None), Scope(), 200)
     assert combinations.statements(maker, 100, 99) == []
 
 

@@ -17,7 +17,7 @@ import pytest
 from scriptschema import messages as m
 from scriptschema.base import walk
 from scriptschema.choices import BytesChoices, RandomChoices
-from scriptschema.generation.programs import IDIOMS, Scope, grammar_of, maker_of, program, templates
+from scriptschema.generation.programs import IDIOMS, Scope, grammar_of, program, templates
 from scriptschema.generation.programs.idioms import UNTYPED
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Alias
@@ -53,7 +53,7 @@ def constant(expression: m.Expr) -> type | None:
 def built(text: str, *, typed: bool) -> str:
     template = templates.statements(text, typed=typed)
     types = "sound" if typed else "none"
-    maker = maker_of(BytesChoices(b""), grammar_of(None, 0), types, Scope(), 99, Maker)
+    maker = Maker(BytesChoices(b""), grammar_of(None, 0, types=types), Scope(), 99)
     return render(m.StatBlock(body=template.make(maker, 50, 60))).strip()
 
 
@@ -116,7 +116,7 @@ def test_a_table_that_gets_other_keys_later_says_its_type() -> None:
     for kind in ("map", "array", "strings", "optional"):
         for seed in range(20):
             data = bytes([seed * 13 % 256, seed * 29 % 256] * 40)
-            maker = maker_of(BytesChoices(data), grammar, "sound", Scope(), 99, Maker)
+            maker = Maker(BytesChoices(data), grammar, Scope(), 99)
             [stat] = grammar.declarations[kind].template.make(maker, 20, 60)
             assert len(stat.alternative.types) == 1
 
@@ -140,7 +140,7 @@ end
 
 def lines_of(types: str, seed: int = 0) -> str:
     grammar = grammar_of(None, types=types)
-    maker = maker_of(RandomChoices(seed), grammar, types, Scope(), 99, Maker)
+    maker = Maker(RandomChoices(seed), grammar, Scope(), 99)
     made = templates.statements(WRITTEN, typed=types == "sound").make(maker, 50, 60)
     assert check(m.StatBlock(body=made)) == []
     return re.sub(r"x[4-9]\d?|x[1-3]\d", "x", render(m.StatBlock(body=made)))
@@ -178,7 +178,7 @@ def test_no_name_of_a_type_is_given_twice_while_it_is_in_scope() -> None:
 )
 def test_a_function_that_calls_itself_is_not_called_by_others(body: str, called: bool) -> None:
     template = templates.statements(f"local function f(a: number): number {body} end")
-    maker = maker_of(BytesChoices(b""), grammar_of(None), "none", Scope(), 99, Maker)
+    maker = Maker(BytesChoices(b""), grammar_of(None, types="none"), Scope(), 99)
     template.make(maker, 50, 60)
     assert bool(maker.scope.by_kind.get("-> number")) == called
 
@@ -205,7 +205,7 @@ def test_the_alias_of_a_kind_is_the_type_of_what_has_that_kind() -> None:
     grammar = grammar_of(None, types="sound")
     used = 0
     for seed in range(40):
-        maker = maker_of(RandomChoices(seed), grammar, "sound", Scope(), 99, Maker)
+        maker = Maker(RandomChoices(seed), grammar, Scope(), 99)
         text = "ALIAS() ALIAS() local a: map, b: array, c: any = {}, {}, 1"
         *_, local = templates.statements(text, typed=True).make(maker, 80, 60)
         kinds = {alias.name: alias.kind for alias in maker.scope.types}
