@@ -238,7 +238,7 @@ def generate(
         )
     if style is not None and form != "luau":
         raise click.UsageError("--style requires --format luau")
-    recipe = Recipe(cls.__name__, size, table, swarm, form, kind, options, style, luau)
+    recipe = Recipe(cls, size, table, swarm, form, kind, options, style, luau)
     seeds = range(seed, seed + (1 if count is None else count))
     if path == files.STANDARD and form == "binary":
         refuse_terminal()

@@ -24,7 +24,7 @@ from scriptschema import files
 from scriptschema.base import Message, walk
 from scriptschema.generation.trees import generate
 from scriptschema.generation.weights import Weights
-from scriptschema.messages import ModuleSet, schema
+from scriptschema.messages import ModuleSet
 from scriptschema.versions import Version
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Recipe:
     the Luau version of the trees and programs, or None for the original schema.
     """
 
-    message: str
+    message: type[Message]
     size: int
     weights: Weights | None
     swarm: bool
@@ -66,7 +66,7 @@ class Recipe:
         """Return the tree or program for `seed`."""
         if self.kind in ("tree", "repaired"):
             tree: Message = generate(
-                schema(self.luau).messages[self.message],
+                self.message,
                 seed=seed,
                 size=self.size,
                 weights=self.weights,

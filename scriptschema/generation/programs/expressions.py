@@ -224,7 +224,8 @@ TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
 
 _FLOATS: Final = NEWER_MEMBERS["math", "isnan"]
 _CONSTANTS: Final = NEWER_MEMBERS["math", "nan"]
-_INTEGERS: Final = NEWER_MEMBERS["", "integer"]
+HAVE_INT64: Final = NEWER_MEMBERS["", "integer"]
+"""The Luau versions that have 64-bit integers."""
 
 _EXPORTS: Final = Span(Version(723))
 _EXTENDED: Final = Span()
@@ -237,26 +238,26 @@ _NEWER: Final[Sequence[tuple[str, Span, float, str]]] = (
     ("string", _EXTENDED, 1, 'ONE_OF(tostring "a", typeof {})'),
     ("function", _EXTENDED, 1, "@native function(a: number): number return RESULT end"),
     ("number", _CONSTANTS, 1, "ONE_OF(math.e, math.phi, math.sqrt2, math.tau)"),
-    ("number", _INTEGERS, 1, "integer.tonumber(INT64)"),
+    ("number", HAVE_INT64, 1, "integer.tonumber(INT64)"),
     ("edge", _CONSTANTS, 1, "math.nan"),
     ("number", _EXPORTS, 2, 'some_exports["v1"]'),
     ("number", _EXPORTS, 2, 'some_exports["v0"](NUMBER)'),
     ("string", _EXPORTS, 1, 'some_exports["v2"]'),
     ("boolean", _FLOATS, 1, "ONE_OF(math.isnan, math.isinf, math.isfinite)(NUMBER)"),
-    ("boolean", _INTEGERS, 1, "INT64 == INT64"),
-    ("boolean", _INTEGERS, 1, "INT64 ~= some_int64"),
-    ("boolean", _INTEGERS, 1, "integer.lt(INT64, INT64)"),
-    ("string", _INTEGERS, 1, "tostring(INT64)"),
-    ("string", _INTEGERS, 1, "`{INT64}:{NUMBER}`"),
-    ("string", _INTEGERS, 1, '(ONE_OF("%d", "%x", "%5d|", "%*")):format(INT64)'),
-    ("value", _INTEGERS, 1, "INT64"),
-    ("scalar", _INTEGERS, 1, "INT64"),
-    ("int64", _INTEGERS, 2, "if BOOLEAN then INT64 else INT64"),
-    ("int64", _INTEGERS, 1, "INT64 or INT64"),
-    ("int64", _INTEGERS, 1, "INT64 and INT64"),
-    ("int64", _INTEGERS, 2, "integer.add(INT64, INT64)"),
-    ("int64", _INTEGERS, 2, "integer.mul(INT64, INT64)"),
-    ("int64", _INTEGERS, 1, "({[1] = INT64})[1]"),
+    ("boolean", HAVE_INT64, 1, "INT64 == INT64"),
+    ("boolean", HAVE_INT64, 1, "INT64 ~= some_int64"),
+    ("boolean", HAVE_INT64, 1, "integer.lt(INT64, INT64)"),
+    ("string", HAVE_INT64, 1, "tostring(INT64)"),
+    ("string", HAVE_INT64, 1, "`{INT64}:{NUMBER}`"),
+    ("string", HAVE_INT64, 1, '(ONE_OF("%d", "%x", "%5d|", "%*")):format(INT64)'),
+    ("value", HAVE_INT64, 1, "INT64"),
+    ("scalar", HAVE_INT64, 1, "INT64"),
+    ("int64", HAVE_INT64, 2, "if BOOLEAN then INT64 else INT64"),
+    ("int64", HAVE_INT64, 1, "INT64 or INT64"),
+    ("int64", HAVE_INT64, 1, "INT64 and INT64"),
+    ("int64", HAVE_INT64, 2, "integer.add(INT64, INT64)"),
+    ("int64", HAVE_INT64, 2, "integer.mul(INT64, INT64)"),
+    ("int64", HAVE_INT64, 1, "({[1] = INT64})[1]"),
 )
 """Templates that need a newer Luau, as (kind, supporting versions, weight, Luau text)."""
 

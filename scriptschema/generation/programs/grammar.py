@@ -45,9 +45,6 @@ from scriptschema.versions import TODAY, Span, Version, has
 LIBRARIES: Final = tuple(dict.fromkeys(signature.library or "globals" for signature in SIGNATURES))
 """The names of the libraries, and `globals`."""
 
-INTEGERS: Final = NEWER_MEMBERS["", "integer"]
-"""The Luau versions that have 64-bit integers."""
-
 DECLARATIONS: Final = (
     *("number", "integer", "string", "boolean", "array", "strings", "map", "buffer", "vector"),
     *("thread", "optional", "int64"),
@@ -64,25 +61,16 @@ _LEFT_OUT: Final = {"combination": 8, "anything as anything": 8}
 """`swarm` leaves out each of these idioms with probability 1/n, and any other idiom with 1/2."""
 
 
-@cache
 def idiom_of(name: str, typed: bool = False) -> Template:
     """Return an idiom's template. If `typed`, a type checker accepts the resulting statements."""
     return templates.statements(IDIOMS[name][1], typed=typed, newer=name in SPANS)
 
 
-@cache
-def expression_of(text: str, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template for an expression, from a cache. See `templates.expression`."""
-    return templates.expression(text, typed=typed, newer=newer)
-
-
-@cache
 def exports(typed: bool = False) -> Template:
     """Return the template for a program's exports. If `typed`, a type checker accepts the code."""
     return templates.statements(EXPORTS, typed=typed, newer=True)
 
 
-@cache
 def module(typed: bool = False, exports: bool = False) -> Template:
     """Return the template for a program's module. If `exports`, the module exports its values."""
     return templates.statements(MODULE_EXPORTS if exports else MODULE, typed=typed, newer=exports)
@@ -126,7 +114,7 @@ class Grammar(Tables):
         self.modules = "require" in idiom_weights
         self.exports = "exported values" in idiom_weights
         self.ends = 26
-        lacking = {"object"} if has(luau, INTEGERS) else {"object", "int64"}
+        lacking = {"object"} if has(luau, expressions.HAVE_INT64) else {"object", "int64"}
         lacking |= {kind for kind, library in LIBRARY_OF_KIND.items() if library in without}
         self.kinds = tuple(kind for kind in (*expressions.VARIABLES, "nil") if kind not in lacking)
         self.callbacks = _callbacks(typed)
@@ -245,7 +233,7 @@ def _members(kind: str) -> Sequence[tuple[str, float, Signature]]:
 @cache
 def _callbacks(typed: bool) -> Mapping[tuple[str, int], Sequence[Producer]]:
     return {
-        key: [expression_of(text, typed).make for text in texts]
+        key: [templates.expression(text, typed=typed).make for text in texts]
         for key, texts in expressions.CALLBACKS.items()
     }
 
@@ -262,7 +250,7 @@ def _simplest_of(kind: str, typed: bool) -> Producer:
     if kind in TEXTS:
         make = arguments.MAKERS[kind]
         return lambda maker, size, room: make(maker, size, room)[0]
-    return expression_of(expressions.TEMPLATES[kind][0][1], typed).make
+    return templates.expression(expressions.TEMPLATES[kind][0][1], typed=typed).make
 
 
 @cache
@@ -285,7 +273,7 @@ def _expressions(
     for weight, text, is_newer in seeds + newer:
         untyped = typed and text.startswith("UNTYPED(")
         if not untyped and avoids(f"return {text}", without):
-            template = expression_of(text, typed, is_newer)
+            template = templates.expression(text, typed=typed, newer=is_newer)
             producers.append((weight, template.least, template.make))
     if calls:
         producers.append((expressions.CALLS[kind], 10, _library_call(kind)))

@@ -416,7 +416,7 @@ def test_an_interrupt_waits_until_a_file_is_written(by: str) -> None:
 
 
 def test_bulk_makes_the_same_in_processes_and_ahead_of_nobody(tmp_path: Path) -> None:
-    recipe = bulk.Recipe("Expr", 20_000, None, swarm=False, form="binary")
+    recipe = bulk.Recipe(Expr, 20_000, None, swarm=False, form="binary")
     taken: list[int] = []
 
     def seeds() -> Iterator[int]:
@@ -431,6 +431,6 @@ def test_bulk_makes_the_same_in_processes_and_ahead_of_nobody(tmp_path: Path) ->
 
 
 def test_every_message_can_be_made(tmp_path: Path) -> None:
-    for name in MESSAGES:
-        recipe = bulk.Recipe(name, 10, {"Expr": {"nil": 50}}, swarm=True, form="json")
+    for cls in MESSAGES.values():
+        recipe = bulk.Recipe(cls, 10, {"Expr": {"nil": 50}}, swarm=True, form="json")
         assert isinstance(json.loads(recipe.make(1)), dict)

@@ -48,6 +48,7 @@ therefore be "x0", "x1" or "x2".
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from scriptschema.generation.programs.maker import Template
@@ -61,7 +62,7 @@ __all__ = ["expression", "statements"]
 
 
 def expression(text: str, *, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template for the expression in `text`.
+    """Return the template for the expression in `text`, from a cache.
 
     `typed` is true if a type checker must accept the program. `newer` is true if the original
     schema cannot represent the expression. Raises parse.ParseError if `text` is not Luau, and
@@ -71,28 +72,29 @@ def expression(text: str, *, typed: bool = False, newer: bool = False) -> Templa
 
 
 def statements(text: str, *, typed: bool = False, newer: bool = False) -> Template:
-    """Return the template for the statements in `text`.
+    """Return the template for the statements in `text`, from a cache.
 
     The arguments and errors are those of `expression`.
     """
-    return _template(text, "", typed, newer)
+    return _template(text, text, typed, newer)
 
 
+@cache
 def _template(text: str, source: str, typed: bool, newer: bool) -> Template:
     template = Template(text)
 
     def compile_into(template: Template) -> Build:
-        compiler = Compiler(template, source or text, typed, newer)
-        if not source:
+        compiler = Compiler(template, source, typed, newer)
+        if source == text:
             return _statements.stats(compiler, compiler.program.body, 0)
         returned: Any = compiler.program.body[0].alternative
         [value] = returned.list
         return compiler.compile(value, 0)
 
-    if _measures.restore(template, source or text, typed, newer):
+    if _measures.restore(template, source, typed, newer):
         template.compile = lambda: compile_into(Template(text))
     else:
         build = compile_into(template)
         template.compile = lambda: build
-        _measures.note(template, source or text, typed, newer)
+        _measures.note(template, source, typed, newer)
     return template
