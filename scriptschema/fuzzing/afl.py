@@ -93,7 +93,7 @@ def fuzz(buf: bytearray, add_buf: bytearray, max_size: int) -> bytearray:
 
 def describe(max_description_length: int) -> bytes:
     """Return the operators and the style of the last mutant, for the name of the queue entry."""
-    text = "+".join(_engine.sources.operators) or "new"
+    text = "+".join(mutant.operator for mutant in _engine.sources.mutants) or "new"
     if _engine.sources.style is not None:
         text += f"@{_engine.sources.style}"
     return text.encode()[: max(0, max_description_length)]

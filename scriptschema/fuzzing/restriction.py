@@ -16,17 +16,17 @@ from scriptschema.versions import TODAY, Version
 
 
 class Restriction:
-    """Restricts programs to features that all targets have. Falsy if no feature is missing."""
+    """Restricts programs to features that all targets have."""
 
     def __init__(self, missing: frozenset[str]) -> None:
         self.missing = missing
 
-    def __bool__(self) -> bool:
-        return bool(self.missing)
-
-    def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
-        """Return whether an encoded tree uses none of the missing features."""
-        return not self.used(data, cls)
+    def admits(self, tree: ModuleSet | StatBlock) -> bool:
+        """Return whether a tree uses none of the missing features."""
+        # Sources of other engines may be nested more deeply than a campaign's trees.
+        return not self.missing or not self.used(
+            encoding.encode(tree, max_depth=DEEPEST), tree.__class__
+        )
 
     def used(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> frozenset[str]:
         """Return the missing features that an encoded tree uses."""
@@ -56,7 +56,7 @@ class Restriction:
         body = [
             stat
             for stat in self.without_annotations(tree).program.body
-            if self.admits(encoding.encode(StatBlock(body=[stat])), StatBlock)
+            if self.admits(StatBlock(body=[stat]))
         ]
         return repair(ModuleSet(program=StatBlock(body=body)))
 

@@ -17,7 +17,6 @@ from collections import OrderedDict
 from typing import Any, Final
 
 from scriptschema.choices import Choices
-from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
 from scriptschema.fuzzing.restriction import Restriction
@@ -27,7 +26,7 @@ from scriptschema.luau import sources
 from scriptschema.luau.names import DEFAULT, OWN_NAMES
 from scriptschema.luau.parse import ParseError, parse
 from scriptschema.luau.render import render
-from scriptschema.luau.repair import DEEPEST, repair
+from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY, Version
 
@@ -91,9 +90,8 @@ class SourceMutator:
         self.style: int | None = None
         """The seed of the last mutant's style, or None for the plain style."""
         self.parsed = self.unreadable = self.generated = 0
-        self.operators: list[str] = []
-        """The operators that made the last mutant. The list is empty for a new program."""
-        self._mutants: list[Mutant[ModuleSet]] = []
+        self.mutants: list[Mutant[ModuleSet]] = []
+        """The results of the edits that made the last mutant. It is empty for a new program."""
         self._trees: OrderedDict[bytes, Index[ModuleSet] | None] = OrderedDict()
 
     def mutate(
@@ -104,17 +102,14 @@ class SourceMutator:
         Parts may be copied from `donor`, another source. If `source` is not Luau or is too long,
         returns a new program. If all attempts fail, returns `source` itself.
         """
-        self._mutants = []
+        self.mutants = []
         self.style = None
         index = self.tree_of(source)
         other = self.tree_of(donor) if donor else None
         self.mutator.donors = [other] if other is not None else []
         for _ in range(_ATTEMPTS):
             tree = self._mutant(index, choices) if index is not None else self._program(choices)
-            # Sources may be nested more deeply than a campaign's trees.
-            if self._restriction and not self._restriction.admits(
-                encoding.encode(tree, max_depth=DEEPEST)
-            ):
+            if not self._restriction.admits(tree):
                 continue
             self.style = self._draw_style(choices)
             mutated = sources.encode(render(tree.program, style=self.style))
@@ -122,12 +117,11 @@ class SourceMutator:
                 break
         else:
             mutated, self.style = source, None
-        self.operators = [mutant.operator for mutant in self._mutants]
         return mutated
 
     def useful(self) -> None:
         """Record that the last mutant was useful, in the statistics of its operators."""
-        for mutant in self._mutants:
+        for mutant in self.mutants:
             self.mutator.useful(mutant)
 
     def tree_of(self, source: bytes) -> Index[ModuleSet] | None:
@@ -166,12 +160,12 @@ class SourceMutator:
         return choices.below(256) * 256 + choices.below(256)
 
     def _mutant(self, index: Index[ModuleSet], choices: Choices) -> ModuleSet:
-        self._mutants = []
+        self.mutants = []
         while True:
             self.mutator.size = min(SIZE, len(index) + _GROWTH)
             mutant = self.mutator.mutate(index, choices)
-            self._mutants.append(mutant)
-            if len(self._mutants) == _MOST or choices.below(_MORE):
+            self.mutants.append(mutant)
+            if len(self.mutants) == _MOST or choices.below(_MORE):
                 return mutant.tree
             index = mutant.index()
 
@@ -192,9 +186,7 @@ def new_program(
         types = "none"
     grammar = grammar_of(None, types=types, luau=luau, without=missing)
     tree = make_program(choices, grammar, size, trees.MAX_DEPTH)
-    if not restriction or restriction.admits(encoding.encode(tree)):
-        return tree
-    return restriction.strip(tree)
+    return tree if restriction.admits(tree) else restriction.strip(tree)
 
 
 def features_left_out() -> frozenset[str]:

@@ -285,9 +285,8 @@ def _seeds(campaign: Campaign) -> Iterator[tuple[str, bytes]]:
     config = campaign.config
     restriction = Restriction(config.missing())
     for path in (campaign.path / CORPUS).glob("*.pb"):
-        data = path.read_bytes()
-        tree = encoding.decode(ModuleSet, data)
-        if not restriction.admits(data):
+        tree = encoding.decode(ModuleSet, path.read_bytes())
+        if not restriction.admits(tree):
             tree = restriction.strip(tree)
         yield f"{path.stem}.luau", sources.encode(render(tree.program))
     for number in range(SEEDS):
@@ -340,11 +339,8 @@ class Inputs(ProgramSource):
             origin = {"engine": "afl", "input": name}
             tree, style = _styled(name, source, index.tree)
             program = MadeProgram(tree, origin, style, claim=claim)
-            return (
-                program
-                if claim or self.admits(encoding.encode(program.tree))
-                else self.stripped(program)
-            )
+            admitted = claim or self.restriction.admits(program.tree)
+            return program if admitted else self.stripped(program)
         return None
 
     def put_back(self, program: MadeProgram) -> None:

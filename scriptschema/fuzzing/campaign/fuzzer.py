@@ -142,7 +142,7 @@ class Fuzzer:
         novelty = self._novelty_compiled if runs_nothing(tree) else self._novelty
         novelty.is_new(features.numbers_of(encoding.scan(ModuleSet, data)), set())
         name = name_of(data)
-        if self._novelty.counts is not False and self._programs.admits(data):
+        if self._novelty.counts is not False and self._programs.restriction.admits(tree):
             self._not_run.append((name, tree))
         self._programs.adopt(name, tree, ended=None)
 

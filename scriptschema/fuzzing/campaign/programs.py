@@ -10,14 +10,12 @@ Parents whose mutants mostly fail are therefore drawn less often.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from typing import Any, Final
 
 import attrs
 
 from scriptschema.choices import RandomChoices
 from scriptschema.codec.copying import copy
-from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator, Statistics
@@ -128,15 +126,14 @@ class Parents:
 class MadeProgram:
     """A generated program with its origin.
 
-    A mutant has a `parent`, and `mutants` contains the result of each mutation in order. A
-    rewritten program has a `rewriting`. `style` is the style of `sources`, or None for the plain
-    style. `claim` is the verdict that another engine reported, or None.
+    A mutant has a `parent`. A rewritten program has a `rewriting`. `style` is the style of
+    `sources`, or None for the plain style. `claim` is the verdict that another engine reported, or
+    None.
     """
 
     tree: ModuleSet
     origin: dict[str, Any]
     style: Spelling = None
-    mutants: Sequence[Mutant[ModuleSet]] = ()
     parent: Parent | None = None
     claim: Verdict | None = None
     rewriting: Rewriting | None = None
@@ -205,8 +202,8 @@ class _Generator:
         if len(donors) > _DONORS:
             del donors[self._random.randrange(_DONORS)]
 
-    def next(self) -> tuple[ModuleSet, list[Mutant[ModuleSet]], Parent | None]:
-        """Return a program. For a mutant, also return its mutations and its parent."""
+    def next(self) -> tuple[ModuleSet, list[str], Parent | None]:
+        """Return a program. For a mutant, also return its operators in order, and its parent."""
         mutants: list[Mutant[ModuleSet]] = []
         parent = None
         if self._parents and self._random.random() < self._config.mutants:
@@ -230,7 +227,7 @@ class _Generator:
         if tree.module is not None:
             tree.module = None
             tree = repair(tree)
-        return tree, mutants, parent
+        return tree, [mutant.operator for mutant in mutants], parent
 
     def _mutator(self, size: int, *, programs: bool) -> Mutator:
         donors = [] if programs else self.mutator.donors
@@ -299,7 +296,7 @@ class ProgramSource:
         self._shares = random.Random(f"{config.seed} {seed} share")  # noqa: S311
         compiled = random.Random(f"{config.seed} {seed} compiled")  # noqa: S311
         missing = config.missing()
-        self._restriction = Restriction(missing)
+        self.restriction = Restriction(missing)
         self._running = _Generator(config, self._random, missing, compiled=False)
         self._compiled = _Generator(config, compiled, missing, compiled=True)
         self._statistics = self._running.mutator.statistics  # of both
@@ -315,15 +312,11 @@ class ProgramSource:
         generator = self._compiled if runs_nothing(tree) else self._running
         generator.adopt(name, tree, ended=ended)
 
-    def admits(self, data: bytes) -> bool:
-        """Return whether an encoded tree uses only features that all targets have."""
-        return not self._restriction or self._restriction.admits(data)
-
     def useful(self, program: MadeProgram) -> None:
         """If a kept program is a mutant, count a success for each of its mutation operators."""
-        generator = self._compiled if program.only_compiled else self._running
-        for mutant in program.mutants:
-            generator.mutator.useful(mutant)
+        if program.parent is not None:
+            for operator in filter(None, program.origin["operators"]):
+                self._statistics[operator].useful += 1
 
     def next(self) -> MadeProgram | None:
         """Return a program that all targets support, or None while another engine has no input.
@@ -339,10 +332,8 @@ class ProgramSource:
             text = broken(render(program.tree.program), RandomChoices(self._styles))
             if not (is_compiled and is_luau(text)):  # Luau could run the uncalled function's code
                 return MadeProgram(ModuleSet(program=StatBlock()), program.origin, text)
-        if not self._restriction:
-            return program
         for _ in range(_ATTEMPTS):
-            if self.admits(encoding.encode(program.tree)):
+            if self.restriction.admits(program.tree):
                 return program
             program = self._attempt(generator)
         return self.stripped(program)
@@ -354,9 +345,9 @@ class ProgramSource:
     def stripped(self, program: MadeProgram) -> MadeProgram:
         """Return a program without the statements that use features in `Config.missing`."""
         if program.only_compiled:
-            tree = uncalled(self._restriction.strip(body_of(program.tree)))
+            tree = uncalled(self.restriction.strip(body_of(program.tree)))
         else:
-            tree = self._restriction.strip(program.tree)
+            tree = self.restriction.strip(program.tree)
         return MadeProgram(tree, program.origin, program.style)
 
     def unreadable(self) -> list[str]:
@@ -374,7 +365,7 @@ class ProgramSource:
         names = [*REWRITINGS]
         name = names[self._random.randrange(len(names))]
         tree = REWRITINGS[name](program.tree)
-        if tree is None or not self.admits(encoding.encode(tree)):
+        if tree is None or not self.restriction.admits(tree):
             return None
         rewriting = Rewriting(name, program, runs)
         return MadeProgram(tree, program.origin, program.style, rewriting=rewriting)
@@ -392,11 +383,10 @@ class ProgramSource:
         self._number += 1
         origin: dict[str, Any] = {"seed": self.config.seed, "fuzzer": self.seed}
         origin["number"] = self._number
-        tree, mutants, parent = generator.next()
+        tree, operators, parent = generator.next()
         if parent is not None:
-            operators = [mutant.operator for mutant in mutants]
             origin.update(operators=operators, parent=parent.name)
-        return MadeProgram(tree, origin, self._style(), mutants, parent)
+        return MadeProgram(tree, origin, self._style(), parent)
 
     def _style(self) -> int | None:
         if not self.config.styles or self._styles.randrange(_STYLED):
