@@ -32,18 +32,16 @@ from scriptschema.drawing.choices import DrawnChoices, varied
 from scriptschema.drawing.damage import FAULTS
 from scriptschema.generation.grammar import Grammar, grammar_of
 from scriptschema.generation.sampling import APART, Sampler
-from scriptschema.generation.trees import MAX_DEPTH, TreeOptions
+from scriptschema.generation.trees import DEFAULT_SIZE, TreeOptions
 from scriptschema.generation.weights import Weights
 from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type, schema
+from scriptschema.wire import MAX_DEPTH
 
 if TYPE_CHECKING:
     from scriptschema.generation.programs.annotations import Types
     from scriptschema.luau.names import Names
     from scriptschema.luau.render import Style
     from scriptschema.versions import Version
-
-DEFAULT_SIZE: Final = 200
-"""The default maximum number of nodes of a tree; see `messages`."""
 
 MAX_SIZE: Final = 3000
 """The largest `size` of a tree. A larger tree could need more data than Hypothesis allows for one

@@ -42,11 +42,6 @@ def _names(cls: type[Message], rule: str) -> tuple[str, ...]:
 
 
 @cache
-def _numbers(enum: type[IntEnum]) -> frozenset[int]:
-    return frozenset(member.value for member in enum)
-
-
-@cache
 def _fields_by_tag(schema: Schema) -> dict[type[Message], dict[int, FieldInfo]]:
     return {
         cls: {tag(field): field for field in fields.values()}
@@ -186,13 +181,13 @@ class _Reader:
         if field.type is Int64:
             value = int64(number)
         elif issubclass(field.type, IntEnum):
-            if value not in _numbers(field.type):
+            try:
+                value = field.type(value)
+            except ValueError:
                 if self.refuse_unknown:
-                    raise DecodeError(
-                        start, str(here), f"{value} is not a value of {field.type_name}"
-                    )
+                    reason = f"{value} is not a value of {field.type_name}"
+                    raise DecodeError(start, str(here), reason) from None
                 return
-            value = field.type(value)
         _fill(message, field, value)
 
 

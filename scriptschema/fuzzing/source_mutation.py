@@ -20,7 +20,6 @@ from scriptschema.choices import Choices
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
 from scriptschema.fuzzing.restriction import Restriction
-from scriptschema.generation import trees
 from scriptschema.generation.programs import grammar_of, make_program
 from scriptschema.luau import sources
 from scriptschema.luau.names import DEFAULT, OWN_NAMES
@@ -185,7 +184,7 @@ def new_program(
     if "Type" in missing:
         types = "none"
     grammar = grammar_of(None, types=types, luau=luau, without=missing)
-    tree = make_program(choices, grammar, size, trees.MAX_DEPTH)
+    tree = make_program(choices, grammar, size)
     return tree if restriction.admits(tree) else restriction.strip(tree)
 
 

@@ -27,11 +27,9 @@ from scriptschema.generation.sampling import Sampler
 from scriptschema.generation.weights import Weights
 from scriptschema.messages import ModuleSet, schema
 from scriptschema.versions import Version
+from scriptschema.wire import MAX_DEPTH
 
 DEFAULT_SIZE: Final = 200
-MAX_DEPTH: Final = 100
-"""The maximum depth of messages that protobuf's C++ and upb runtimes can read."""
-
 DEEPEST: Final = 200
 """The maximum depth of any tree, even if more is requested, since each level needs a nested call.
 """

@@ -32,6 +32,7 @@ from scriptschema.luau.breaking import broken, is_luau
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet, StatBlock
+from scriptschema.wire import MAX_DEPTH
 
 _DONORS: Final = 100
 _MUTATIONS: Final = 4
@@ -184,7 +185,7 @@ class _Generator:
         self._missing = missing
         self._compiled = compiled
         self._size = config.size * (_LARGER_IF_COMPILED if compiled else 1)
-        self._max_depth = DEEPEST if compiled else trees.MAX_DEPTH
+        self._max_depth = DEEPEST if compiled else MAX_DEPTH
         self._luau = config.version
         self._types = "none" if "Type" in missing else config.types
         self._choices = RandomChoices(source)

@@ -30,11 +30,12 @@ from scriptschema.generation.programs.idioms import COMPILED, IDIOMS, SPANS
 from scriptschema.generation.programs.maker import LEAF, Maker
 from scriptschema.generation.programs.scope import Scope, Variable
 from scriptschema.generation.programs.templates.uses import avoids
-from scriptschema.generation.trees import DEEPEST, DEFAULT_SIZE, MAX_DEPTH
+from scriptschema.generation.trees import DEEPEST, DEFAULT_SIZE
 from scriptschema.generation.weights import Changes, Weights, WeightsError, frozen, read_weights
 from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.validation.constants import returns
 from scriptschema.versions import Version, has
+from scriptschema.wire import MAX_DEPTH
 
 __all__ = ["IDIOMS", "LIBRARIES", "Counts", "Scope", "expression", "program", "statements"]
 
@@ -148,7 +149,7 @@ def make_program(
     choices: Choices,
     grammar: Grammar,
     size: int,
-    max_depth: int,
+    max_depth: int = MAX_DEPTH,
     *,
     counts: Counts | None = None,
     with_module: bool = True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from scriptschema import messages as m
@@ -29,7 +28,6 @@ from scriptschema.luau.validation.traversal import (
     Place,
     Task,
     Traversal,
-    Visit,
     filler,
 )
 from scriptschema.luau.validation.type_annotations import (
@@ -89,7 +87,7 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool 
         node.block = m.StatBlock()
         return
     inner: Any = node.alternative
-    handler = _STATEMENTS[inner.__class__]
+    handler = HANDLERS[inner.__class__]
     if handler in (_visit_function_statement, _visit_local_function) and (
         not v.may_hold_closure(path)
     ):
@@ -362,24 +360,23 @@ def _leave_type_function(v: Traversal, around: int) -> None:
     v.scope.type_function = around
 
 
-_STATEMENTS: Final[Mapping[type, Visit]] = {
-    m.StatBlock: _visit_block,
-    m.StatIf: _visit_if,
-    m.StatWhile: _visit_while,
-    m.StatRepeat: _visit_repeat,
-    m.StatReturn: _visit_return,
-    m.StatCall: _visit_call_statement,
-    m.StatLocal: _visit_local_statement,
-    m.StatFor: _visit_for,
-    m.StatForIn: _visit_for_in,
-    m.StatAssign: _visit_assign,
-    m.StatCompoundAssign: _visit_compound_assign,
-    m.StatFunction: _visit_function_statement,
-    m.StatLocalFunction: _visit_local_function,
-    m.StatTypeAlias: _visit_type_alias,
-    m.StatTypeFunction: _visit_type_function,
-}
-"""The handler for each kind of message in a Stat."""
-
-HANDLERS.update(_STATEMENTS)
-HANDLERS[m.Stat] = _visit_stat
+HANDLERS.update(
+    {
+        m.Stat: _visit_stat,
+        m.StatBlock: _visit_block,
+        m.StatIf: _visit_if,
+        m.StatWhile: _visit_while,
+        m.StatRepeat: _visit_repeat,
+        m.StatReturn: _visit_return,
+        m.StatCall: _visit_call_statement,
+        m.StatLocal: _visit_local_statement,
+        m.StatFor: _visit_for,
+        m.StatForIn: _visit_for_in,
+        m.StatAssign: _visit_assign,
+        m.StatCompoundAssign: _visit_compound_assign,
+        m.StatFunction: _visit_function_statement,
+        m.StatLocalFunction: _visit_local_function,
+        m.StatTypeAlias: _visit_type_alias,
+        m.StatTypeFunction: _visit_type_function,
+    }
+)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any
 
 from scriptschema import messages as m
 from scriptschema.luau.validation.references import visit_name, visit_string
-from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traversal, Visit
+from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traversal
 
 
 def types_of(
@@ -172,9 +172,9 @@ def visit_type(v: Traversal, node: m.Type, path: Place, depth: int) -> None:
         _visit_type_literal(v, node, inner, here, depth + 1)
     elif inner.__class__ is m.TypeRef:
         _visit_type_ref(v, node, inner, here, depth + 1)
-    elif inner.__class__ in _TYPES:
+    elif (handler := HANDLERS.get(inner.__class__)) is not None:
         v.enter(inner, here, depth + 1)
-        _TYPES[inner.__class__](v, inner, here, depth + 1)
+        handler(v, inner, here, depth + 1)
 
 
 def _visit_type_literal(
@@ -300,19 +300,14 @@ def _visit_type_string(v: Traversal, node: m.TypeString, path: Place, *_: int) -
     visit_string(v, node, path)
 
 
-_TYPES: Final[Mapping[type, Visit]] = {
-    m.TypeTable: _visit_type_table,
-    m.TypeFunction: _visit_type_function,
-    m.TypeTypeof: _visit_typeof,
-    m.TypeUnion: _visit_junction,
-    m.TypeIntersection: _visit_junction,
-    m.TypeString: _visit_type_string,
-}
-"""The handler for each kind of message in a Type."""
-
-HANDLERS.update(_TYPES)
 HANDLERS.update(
     {
+        m.TypeTable: _visit_type_table,
+        m.TypeFunction: _visit_type_function,
+        m.TypeTypeof: _visit_typeof,
+        m.TypeUnion: _visit_junction,
+        m.TypeIntersection: _visit_junction,
+        m.TypeString: _visit_type_string,
         m.Type: visit_type,
         m.TypeTableItem: _visit_type_item,
         m.TypeTableIndexer: _visit_type_indexer,
