@@ -31,8 +31,14 @@ if TYPE_CHECKING:
     from scriptschema.interop.upstream import Omission
 
 Format = Literal["binary", "text", "json"]
+Form = Literal["binary", "text", "json", "luau"]
+"""A format of trees, or Luau source."""
+
 FORMATS: Final[tuple[Format, ...]] = ("binary", "text", "json")
 ENDINGS: Final[dict[str, Format]] = {".pb": "binary", ".textproto": "text", ".json": "json"}
+SOURCE_ENDINGS: Final = (".luau", ".lua")
+ALL_ENDINGS: Final[dict[str, Form]] = {**ENDINGS, **dict.fromkeys(SOURCE_ENDINGS, "luau")}
+"""The suffixes of trees and sources."""
 
 STREAM_ENDING: Final = ".pbstream"
 
@@ -56,6 +62,11 @@ class FileError(ReportedError):
     """
 
 
+def ending_of(form: str) -> str:
+    """Return the suffix of the files that are written in the form `form`."""
+    return next(ending for ending, name in ALL_ENDINGS.items() if name == form)
+
+
 def format_of(path: Path) -> Format:
     """Return the format for the suffix of `path`. Raises FileError if the suffix is unknown."""
     try:
@@ -69,7 +80,7 @@ def format_of(path: Path) -> Format:
             raise FileError(f"{path}: {os.strerror(errno.ENOENT)}") from None
         if path.is_dir():
             raise FileError(f"{path}: {os.strerror(errno.EISDIR)}") from None
-        if path.suffix in (".luau", ".lua"):
+        if path.suffix in SOURCE_ENDINGS:
             raise FileError(
                 f"{path}: Luau source, not a tree; to read it, run `scriptschema parse {path}`"
             ) from None

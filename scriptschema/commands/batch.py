@@ -25,12 +25,11 @@ def tree_files(
     `with_sources` is true, a source.
     """
     from scriptschema import files
-    from scriptschema.luau import sources
 
     candidates = files.expand(inputs)
     if form is not None:
         return candidates
-    endings = {*files.ENDINGS, *(sources.ENDINGS if with_sources else ())}
+    endings = {*(files.ALL_ENDINGS if with_sources else files.ENDINGS)}
     chosen = [item for item in candidates if not item.in_folder or item.path.suffix in endings]
     skipped = {item.path.suffix or "none" for item in candidates} - endings
     if len(chosen) < len(candidates):
@@ -82,29 +81,23 @@ def run_all(
 ) -> int:
     """Call `run` with each input and its output path, and return the exit status.
 
-    `form` is the format to write, or `.luau` for sources. `what` labels the progress bar. The files
+    `form` is the format to write, or `luau` for sources. `what` labels the progress bar. The files
     in `kept` must not be overwritten.
 
     Raises FileError if there are no inputs. Raises a usage error if `output` cannot be used, for
     example because its suffix indicates another format.
     """
     from scriptschema import files
-    from scriptschema.luau import sources
 
     require_some(items)
-    ending = next((ending for ending, name in files.ENDINGS.items() if name == form), form)
     try:
-        targets = files.outputs(items, output, ending)
+        targets = files.outputs(items, output, files.ending_of(form))
     except files.FileError as error:
         raise click.UsageError(str(error)) from None
-    forms = {
-        **files.ENDINGS,
-        **dict.fromkeys(sources.ENDINGS, ".luau"),
-        files.STREAM_ENDING: "stream",
-    }
+    forms = {**files.ALL_ENDINGS, files.STREAM_ENDING: "stream"}
     for target in targets:
         if forms.get(target.suffix, form) != form:
-            what_is_written = "a source" if form == ".luau" else f"a tree in the format {form}"
+            what_is_written = "a source" if form == "luau" else f"a tree in the format {form}"
             raise click.UsageError(
                 f"{target}: the output is {what_is_written}, but the suffix {target.suffix} "
                 "indicates another format; choose another name"

@@ -186,10 +186,9 @@ def _is_source(path: Path) -> bool:
 
 def _check_target(path: Path) -> None:
     from scriptschema import files
-    from scriptschema.luau.sources import ENDINGS
 
-    if path != files.STANDARD and path.suffix not in (*ENDINGS, *files.ENDINGS):
-        known = ", ".join((*ENDINGS, *files.ENDINGS))
+    if path != files.STANDARD and path.suffix not in files.ALL_ENDINGS:
+        known = ", ".join((*files.SOURCE_ENDINGS, *files.ENDINGS))
         raise click.BadParameter(f"{path}: unknown suffix (known: {known})", param_hint="-o")
 
 

@@ -182,7 +182,6 @@ def generate(
     from scriptschema.generation.bulk import Recipe
     from scriptschema.generation.grammar import grammar_of
     from scriptschema.generation.weights import WeightsError, read_weights
-    from scriptschema.luau import sources
 
     cls = message_class(message_name, luau)
     kinds: dict[Kind, bool] = {"program": programs, "repaired": repaired, "broken": broken}
@@ -214,11 +213,7 @@ def generate(
         raise click.BadParameter(reason, param_hint="--weights") from None
     path = Path(output)
     streams = path == files.STANDARD or path.suffix == files.STREAM_ENDING
-    endings: dict[str, Any] = {
-        **files.ENDINGS,
-        **dict.fromkeys(sources.ENDINGS, "luau"),
-        files.STREAM_ENDING: "binary",
-    }
+    endings: dict[str, Any] = {**files.ALL_ENDINGS, files.STREAM_ENDING: "binary"}
     form = to_format or endings.get(path.suffix, "luau" if broken else "binary")
     if kind != "tree" and cls.__name__ != "ModuleSet":
         option = "--programs" if programs else f"--{kind}"
@@ -281,9 +276,10 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
 def write_one(recipe: Recipe, seed: int, path: Path) -> None:
     """Write the result for one seed to a file or to standard output."""
     from scriptschema import files
-    from scriptschema.luau.sources import ENDINGS, write_sources
+    from scriptschema.luau.sources import write_sources
 
-    one_file = recipe.kind == "broken" or path == files.STANDARD or path.suffix in ENDINGS
+    is_named = path == files.STANDARD or path.suffix in files.SOURCE_ENDINGS
+    one_file = recipe.kind == "broken" or is_named
     if recipe.form == "luau" and not one_file:
         write_sources(path, recipe.program(seed), style=recipe.style_of(seed))
     else:
@@ -302,7 +298,7 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
     with files.errors_of(folder):
         folder.mkdir(exist_ok=True)
         existing = {entry.name for entry in os.scandir(folder)}
-    ending = recipe.ending
+    ending = files.ending_of(recipe.form)
 
     def exists(seed: int) -> bool:
         if f"{seed}{ending}" in existing:

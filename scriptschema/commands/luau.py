@@ -119,7 +119,7 @@ def render_command(
 
     items = tree_files(inputs, from_format)
     kept = [item.path for item in items]
-    sys.exit(run_all(items, output, ".luau", "rendering", run, kept))
+    sys.exit(run_all(items, output, "luau", "rendering", run, kept))
 
 
 @program.command("check")
@@ -178,12 +178,11 @@ def holds_source(path: Path, form: str | None) -> bool:
     read as a tree. A pipe, which can be read only once, contains source.
     """
     from scriptschema import files
-    from scriptschema.luau.sources import ENDINGS
     from scriptschema.messages import ModuleSet
     from scriptschema.versions import TODAY
 
-    if form is not None or path.suffix in (*ENDINGS, *files.ENDINGS) or path == files.STANDARD:
-        return form == "luau" or (form is None and path.suffix in ENDINGS)
+    if form is not None or path.suffix in files.ALL_ENDINGS or path == files.STANDARD:
+        return (form or files.ALL_ENDINGS.get(path.suffix)) == "luau"
     for each in files.FORMATS if path.is_file() else ():
         with contextlib.suppress(files.FileError):
             files.read(ModuleSet, path, each, luau=TODAY)
@@ -214,7 +213,7 @@ def parsed(
     """
     from scriptschema import files
     from scriptschema.luau.parse import ParseError, parse
-    from scriptschema.luau.sources import ENDINGS, MODULE, read_sources
+    from scriptschema.luau.sources import MODULE, read_sources
 
     source, module = read_sources(path)
     paths = {"program": files.name_of(path), "module": str(path.with_name(MODULE))}
@@ -222,7 +221,7 @@ def parsed(
         return parse(source, module=module, **options), paths
     except ParseError as error:
         hint = ""
-        if form is None and path.suffix not in ENDINGS and path != files.STANDARD:
+        if form is None and path.suffix not in files.SOURCE_ENDINGS and path != files.STANDARD:
             hint = "; if this is a tree, use --from to give its format"
         raise files.FileError(f"{paths[error.source]}:{error}{hint}") from None
 

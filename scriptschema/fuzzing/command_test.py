@@ -62,7 +62,7 @@ class CommandTest:
         self.max_time = self.limit = max_time
         self._succeeded = False
         self.endings = {match[1] for word in self.words for match in _PLACEHOLDER.finditer(word)}
-        unknown = self.endings - {None, *sources.ENDINGS, *files.ENDINGS}
+        unknown = self.endings - {None, *files.ALL_ENDINGS}
         if unknown:
             known = ", ".join(f"{{{ending}}}" for ending in files.ENDINGS)
             raise CommandError(f"unknown placeholder {{{min(unknown)}}}; available: {{}}, {known}")
@@ -72,7 +72,7 @@ class CommandTest:
     @property
     def reads_source(self) -> bool:
         """Whether the command receives only the source of a tree, not the tree itself."""
-        return self.endings <= {None, *sources.ENDINGS}
+        return self.endings <= {None, *files.SOURCE_ENDINGS}
 
     def __call__(self, tree: ModuleSet) -> bool:
         """Return whether the command exits with status 0 for a tree. Raises CommandError."""

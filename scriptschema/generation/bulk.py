@@ -56,7 +56,7 @@ class Recipe:
     size: int
     weights: Weights | None
     swarm: bool
-    form: files.Format | Literal["luau"]
+    form: files.Form
     kind: Kind = "tree"
     options: ProgramOptions | None = None
     style: int | Literal["random"] | None = None
@@ -116,18 +116,13 @@ class Recipe:
             return encode(source)
         return files.serialize(self.tree(seed), self.form, self.luau)
 
-    @property
-    def ending(self) -> str:
-        """Return the suffix of the files."""
-        return next((e for e, form in files.ENDINGS.items() if form == self.form), ".luau")
-
     def files_of(self, seed: int) -> dict[str, bytes]:
         """Return the files for `seed` by path: one, or two sources if a program has a module.
 
         The paths are relative to the output folder.
         """
         if self.form != "luau" or self.kind == "broken":
-            return {f"{seed}{self.ending}": self.make(seed)}
+            return {f"{seed}{files.ending_of(self.form)}": self.make(seed)}
         from scriptschema.luau.sources import source_files_of
 
         return source_files_of(self.program(seed), str(seed), style=self.style_of(seed))

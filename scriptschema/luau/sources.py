@@ -20,7 +20,6 @@ from scriptschema.messages import Local, ModuleSet
 
 PROGRAM: Final = "program.luau"
 MODULE: Final = "module0.luau"
-ENDINGS: Final = (".luau", ".lua")
 
 
 def source_files(inputs: Iterable[Path]) -> list[files.Input]:
@@ -34,14 +33,14 @@ def source_files(inputs: Iterable[Path]) -> list[files.Input]:
     for item in files.expand(inputs):
         relative = item.relative
         if item.path not in named:
-            if relative.suffix not in ENDINGS:
+            if relative.suffix not in files.SOURCE_ENDINGS:
                 continue
             if relative.name == MODULE and item.path.with_name(PROGRAM).is_file():
                 continue
             if relative.name == PROGRAM and relative.parent.name:
                 beside = {path.name for path in item.path.parent.iterdir()}
                 relative = relative.parent if beside == {PROGRAM, MODULE} else relative
-        if relative.suffix in ENDINGS:
+        if relative.suffix in files.SOURCE_ENDINGS:
             relative = relative.with_suffix("")
         by_path[item.path] = files.Input(item.path, relative)
     return list(by_path.values())

@@ -15,22 +15,19 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Final, Literal
+from typing import IO, Final
 
 import attrs
 
 from scriptschema import files, interop, wire
 from scriptschema.base import Message
-from scriptschema.files import FileError, Input, name_of
+from scriptschema.files import FileError, Form, Input, name_of
 from scriptschema.fuzzing import encoding
 from scriptschema.luau import sources
 from scriptschema.luau.parse import COMMENTS, ParseError, parse
 from scriptschema.luau.repair import repair_in_place
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY, Version
-
-Form = Literal["binary", "text", "json", "luau"]
-FORMS: Final[tuple[Form, ...]] = (*files.FORMATS, "luau")
 
 Report = Callable[[FileError], None]
 """Called with an error for each file or tree that cannot be used."""
@@ -40,8 +37,6 @@ LIMIT: Final = 64 << 20
 
 AFL_FOLDERS: Final = ("crashes", "hangs", "queue")
 """Folders where an instance of AFL++ keeps inputs, in files whose names start with `id`."""
-
-_ENDINGS: Final[dict[str, Form]] = {**files.ENDINGS, **dict.fromkeys(sources.ENDINGS, "luau")}
 
 
 @attrs.frozen
@@ -90,7 +85,7 @@ class Reader:
                         where = f"{name}: tree at byte {position}"
                         yield self._tree(where, data, item, self.form or "binary")
                 else:
-                    form = self.form or _ENDINGS.get(item.path.suffix)
+                    form = self.form or files.ALL_ENDINGS.get(item.path.suffix)
                     yield self._tree(name, _read(file), item, form)
         except (OSError, FileError) as error:
             yield FileError(f"{name}: {files.reason_of(error)}")

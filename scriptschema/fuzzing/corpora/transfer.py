@@ -12,9 +12,9 @@ import attrs
 
 from scriptschema import files, wire
 from scriptschema.codec.errors import FormatError
-from scriptschema.files import FileError, Input
+from scriptschema.files import FileError, Form, Input
 from scriptschema.fuzzing.corpora.folder import CorpusFolder, Journal, line_of
-from scriptschema.fuzzing.corpora.reading import Form, Found, Reader, Report
+from scriptschema.fuzzing.corpora.reading import Found, Reader, Report
 from scriptschema.generation.bulk import interrupts_later
 from scriptschema.luau import sources
 
@@ -103,7 +103,7 @@ def export_trees(
     Raises FileError if the folder cannot be written.
     """
     counts = Counts()
-    ending = next((e for e, name in files.ENDINGS.items() if name == form), ".luau")
+    ending = files.ending_of(form)
     written_by: dict[Path, Path] = {}
     for item in items:
         if isinstance(item, FileError):
@@ -138,11 +138,9 @@ def export_trees(
     return counts
 
 
-_KNOWN_ENDINGS: Final = (*files.ENDINGS, files.STREAM_ENDING, *sources.ENDINGS)
-
-
 def _stem_of(path: Path) -> Path:
-    return path.with_suffix("") if path.suffix in _KNOWN_ENDINGS else path
+    is_known = path.suffix in files.ALL_ENDINGS or path.suffix == files.STREAM_ENDING
+    return path.with_suffix("") if is_known else path
 
 
 def _is_there(stem: Path, ending: str) -> bool:
