@@ -38,10 +38,6 @@ from scriptschema.luau.repair import repair_in_place
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
 
-_PER_BATCH: Final = 1
-"""The maximum number of suspects that a batch reports for each signature. Others are only
-counted."""
-
 _ROUND_TRIPS: Final = 64
 """The round trip is checked for one in this many programs, and for each program that is kept."""
 
@@ -116,7 +112,8 @@ class Fuzzer:
         self._not_run: list[tuple[str, ModuleSet]] = []
         """Corpus trees of other fuzzers. They run first, and their coverage does not count as
         new."""
-        self._handed: Counter[Signature] = Counter()
+        self._handed: set[Signature] = set()
+        """Signatures for which the batch has a suspect. Others are only counted."""
         self._enough: Enough = MappingProxyType({})
         self._looked = 0
         self._first: list[bytes] = []
@@ -333,7 +330,7 @@ class Fuzzer:
 
     def _counted_only(self, signature: Signature, program: MadeProgram, batch: Batch) -> bool:
         """Return whether there are enough suspects like this. If so, count the verdict."""
-        if self._handed[signature] < _PER_BATCH and not self._is_enough(signature, program):
+        if signature not in self._handed and not self._is_enough(signature, program):
             return False
         used = frozenset() if is_clear(signature) else construct_of(program.tree, program.style)
         construct = text_of(used)
@@ -368,7 +365,7 @@ class Fuzzer:
         same = second is not None and second.signature.agrees(signature)
         ulps = self.runner.config.ulps
         if second and same and differential.is_repeated(signature.kind, runs, again, ulps):
-            self._handed[signature] += 1
+            self._handed.add(signature)
             batch.suspects.append(attrs.evolve(first, verdict=second, runs=again))
         else:
             other = None

@@ -151,10 +151,8 @@ class Runner:
         If `whole` is true, all variants run, with the targets' full time limits. Otherwise, a
         target's remaining variants are skipped after an outcome in `BROKEN`, such as a crash.
         """
-        for target, description, usual in zip(
-            self._targets, self.config.targets, self._usual, strict=True
-        ):
-            seconds = description.seconds
+        for target, usual in zip(self._targets, self._usual, strict=True):
+            seconds = target.description.seconds
             if not (whole or self.full_limits):
                 seconds = min(seconds, max(SHORTEST, TIMES * usual))
             target.submit(sources, seconds, until_broken=not whole)
@@ -163,9 +161,9 @@ class Runner:
         """Wait for the submitted program, and return its runs."""
         runs = []
         for number, target in enumerate(self._targets):
-            description = self.config.targets[number]
-            for variant, result in zip(description.variants, target.collect(), strict=True):
-                runs.append(Run(description.run_name(variant), result))
+            variants = target.description.variants
+            for variant, result in zip(variants, target.collect(), strict=True):
+                runs.append(Run(target.description.run_name(variant), result))
                 if result.kind in outcome.ORDINARY:
                     self._usual[number] += 0.05 * (result.seconds - self._usual[number])
         return runs

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeAlias
 
+from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.luau.render import Sources, render_module_set
 from scriptschema.messages import ModuleSet
@@ -34,6 +35,8 @@ class Target(Protocol):
     raise TargetError if the target cannot be started. A crash caused by a program is an outcome,
     not an error.
     """
+
+    description: Description
 
     def submit(self, sources: Sources, seconds: float, *, until_broken: bool = False) -> None:
         """Start a program, with a time limit in seconds for each variant.

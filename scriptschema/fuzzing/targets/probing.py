@@ -129,17 +129,17 @@ def probe(description: Description) -> Probed:
     TargetError.
     """
     with closing(open_target(description)) as target:
-        printed = _printed(target, description)
+        printed = _printed(target)
         lacked = _missing_names(printed)
-        lacks = _missing_syntax(target, description)
-        fails = _failing(target, description)
+        lacks = _missing_syntax(target)
+        fails = _failing(target)
         if _IF in fails:
             lacks = [name for name in lacks if name != "ExprIfElse"]  # which then proves nothing
         missing = dict.fromkeys([*lacked, *lacks])
         # A target that only parses programs may accept anything, so its version stays unknown.
         runs, luau = None not in printed, None
         if runs and not lacks:
-            luau = version_of(missing, _newer_syntax(target, description))
+            luau = version_of(missing, _newer_syntax(target))
     version = version_of_target(description)
     older = tuple(name for name in missing if name not in _SPANS)
     return Probed(description.name, version, older, runs, luau, fails)
@@ -189,12 +189,12 @@ def program() -> str:
     return "\n".join([*lines, 'print("probe " .. 1 + 2)', ""])
 
 
-def _printed(target: Target, description: Description) -> list[set[str] | None]:
+def _printed(target: Target) -> list[set[str] | None]:
     """Return each variant's lines, or None for a variant that cannot run the probe.
 
     The time includes the start of the target.
     """
-    target.submit(Sources(None, program()), max(description.seconds, 10))
+    target.submit(Sources(None, program()), max(target.description.seconds, 10))
     printed = [{line.strip() for line in run.output.splitlines()} for run in target.collect()]
     return [lines if {_BEGIN, _END} <= lines else None for lines in printed]
 
@@ -206,9 +206,9 @@ def _missing_names(printed: list[set[str] | None]) -> Iterator[str]:
                 yield name
 
 
-def _worst(target: Target, description: Description, source: str) -> Outcome:
+def _worst(target: Target, source: str) -> Outcome:
     """Run a program, and return its first outcome that is not normal, or its first outcome."""
-    target.submit(Sources(None, source), description.seconds)
+    target.submit(Sources(None, source), target.description.seconds)
     outcomes = target.collect()
     return next((each for each in outcomes if each.kind not in _FINE), outcomes[0])
 
@@ -216,24 +216,24 @@ def _worst(target: Target, description: Description, source: str) -> Outcome:
 _FINE: Final = frozenset([outcome.OK, outcome.FLOOD])
 
 
-def _reads(target: Target, description: Description, source: str) -> bool:
+def _reads(target: Target, source: str) -> bool:
     # A crash does not prove that the syntax is unsupported. It is a bug for a campaign to find.
-    return _worst(target, description, source).kind not in outcome.FAILED
+    return _worst(target, source).kind not in outcome.FAILED
 
 
-def _missing_syntax(target: Target, description: Description) -> list[str]:
-    if _reads(target, description, "\n".join(f"do {source} end" for source in _PROBES.values())):
+def _missing_syntax(target: Target) -> list[str]:
+    if _reads(target, "\n".join(f"do {source} end" for source in _PROBES.values())):
         return []
-    return [name for name, source in _PROBES.items() if not _reads(target, description, source)]
+    return [name for name, source in _PROBES.items() if not _reads(target, source)]
 
 
-def _failing(target: Target, description: Description) -> dict[str, str]:
+def _failing(target: Target) -> dict[str, str]:
     whole = "\n".join(f"do {source} end" for sources in RIGHT.values() for source in sources)
-    if _worst(target, description, whole).kind in _FINE:
+    if _worst(target, whole).kind in _FINE:
         return {}
     failing = {}
     for name, sources in RIGHT.items():
-        ends = [_worst(target, description, source) for source in sources]
+        ends = [_worst(target, source) for source in sources]
         if not any(each.kind in _FINE for each in ends):
             error = next(filter(str.strip, ends[0].error.splitlines()), "no error message").strip()
             failing[name] = f"{ends[0].kind}: {error[:_LONGEST]}"
@@ -246,9 +246,9 @@ _LONGEST: Final = 200
 _IF: Final = "an if statement"
 
 
-def _newer_syntax(target: Target, description: Description) -> Iterator[Version]:
+def _newer_syntax(target: Target) -> Iterator[Version]:
     """Yield the first Luau version whose new syntax the target lacks, if any."""
     for version, source in NEWER:
-        if not _reads(target, description, source):
+        if not _reads(target, source):
             yield version
             return
