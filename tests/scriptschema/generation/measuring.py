@@ -12,22 +12,22 @@ from pathlib import Path
 
 from scriptschema.generation.programs import grammar_of
 from scriptschema.generation.programs.grammar import exports, module
-from scriptschema.generation.programs.templates.measures import FILE, rows
+from scriptschema.generation.programs.templates import MEASURES, measures
 from scriptschema.versions import TODAY
 
 
 def measured() -> str:
     """Compile all templates, and return the file's text."""
-    rows().clear()
+    measures().clear()
     for types in ("random", "sound"):
         exports(types == "sound")
         for newer in (False, True):
             module(types == "sound", newer)
             for runs in (False, True):
                 grammar_of(None, types=types, luau=TODAY if newer else None, runs=runs)
-    lines = (f'"{key}": {json.dumps(row)}' for key, row in sorted(rows().items()))
+    lines = (f'"{key}": {json.dumps(row)}' for key, row in sorted(measures().items()))
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 if __name__ == "__main__":
-    Path(*sys.argv[1:2] or [FILE]).write_text(measured(), encoding="ascii")
+    Path(*sys.argv[1:2] or [MEASURES]).write_text(measured(), encoding="ascii")

@@ -48,12 +48,14 @@ therefore be "x0", "x1" or "x2".
 
 from __future__ import annotations
 
+import json
 from functools import cache
-from typing import Any
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
 
 from scriptschema.generation.programs.maker import Template
 from scriptschema.generation.programs.templates import expressions as _expressions  # noqa: F401
-from scriptschema.generation.programs.templates import measures as _measures
 from scriptschema.generation.programs.templates import statements as _statements
 from scriptschema.generation.programs.templates.base import Compiler
 from scriptschema.generation.programs.templates.source import Build
@@ -81,8 +83,6 @@ def statements(text: str, *, typed: bool = False, newer: bool = False) -> Templa
 
 @cache
 def _template(text: str, source: str, typed: bool, newer: bool) -> Template:
-    template = Template(text)
-
     def compile_into(template: Template) -> Build:
         compiler = Compiler(template, source, typed, newer)
         if source == text:
@@ -91,10 +91,35 @@ def _template(text: str, source: str, typed: bool, newer: bool) -> Template:
         [value] = returned.list
         return compiler.compile(value, 0)
 
-    if _measures.restore(template, source, typed, newer):
-        template.compile = lambda: compile_into(Template(text))
-    else:
-        build = compile_into(template)
-        template.compile = lambda: build
-        _measures.note(template, source, typed, newer)
+    key = blake2b(f"{typed:d}{newer:d}{source}".encode(), digest_size=6).hexdigest()
+    row = measures().get(key)
+    if row is not None:
+        measured = dict(zip(_MEASURED, row, strict=False))
+        needs = {*row[len(_MEASURED) :]}
+        return Template(text, **measured, needs=needs, compile=lambda: compile_into(Template(text)))
+    template = Template(text)
+    build = compile_into(template)
+    template.compile = lambda: build
+    values = (int(getattr(template, name)) for name in _MEASURED)
+    measures()[key] = [*values, *sorted(template.needs)]
     return template
+
+
+MEASURES: Final = Path(__file__).with_name("measures.json")
+"""The sizes and requirements of templates, so that few templates are compiled.
+
+A program uses about a tenth of the templates, but needs the sizes and requirements of all templates
+to choose among them. A test compares the file with the templates.
+"""
+
+_MEASURED: Final = (
+    *("fixed", "weight", "levels", "declares", "heavy"),
+    *("vararg", "loop", "returns", "repeats"),
+)
+
+
+@cache
+def measures() -> dict[str, list[Any]]:
+    """Return the content of `MEASURES`, and what was added for templates compiled since."""
+    table: dict[str, list[Any]] = json.loads(MEASURES.read_text(encoding="ascii"))
+    return table
