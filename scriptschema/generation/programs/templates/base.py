@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 from zlib import crc32
 
-import attrs
-
 from scriptschema.base import Message, walk
 from scriptschema.codec.compiling import indented
 from scriptschema.generation.programs.maker import Frame, Maker, Template
@@ -38,12 +36,9 @@ Part: TypeAlias = tuple[Build, int, int, int]
 mean the same as in `Template`, but for this part only."""
 
 
-@attrs.frozen
-class TypeOf:
-    """A type in a template, resolved to a kind or to the type that `build` returns."""
-
-    kind: str = ""
-    build: Build | None = None
+TypeOf: TypeAlias = str | Build | None
+"""The declared type of a variable: a kind, or a function that builds the type. The type of a
+private variable may be None."""
 
 
 class Compiler:
@@ -215,42 +210,40 @@ class Compiler:
             raise ValueError(f"{name} is neither a kind nor a type: {self.template.text}")
         return name
 
-    def type_of(self, type_: Type, level: int) -> TypeOf:
+    def type_of(self, type_: Type, level: int) -> str | Build:
         """Resolve a type in the template to a kind, or to a function that builds the type."""
         kind = self.kind_of(type_)
         if kind:
-            return TypeOf(kind)
+            return kind
         part, fixed, *_ = self.part(lambda: self.compile(type_, level))
 
         def build(maker: Maker, frame: Frame) -> Any:
             maker.made += fixed
             return part(maker, frame)
 
-        return TypeOf(build=build)
+        return build
 
     def types_of(
         self, variables: Sequence[Local], types: Sequence[Type], level: int
-    ) -> list[TypeOf | None]:
+    ) -> list[TypeOf]:
         """Return the declared type of each variable, or None if the variable is private."""
-        meanings: list[TypeOf | None] = [
-            self.type_of(type_, level) for type_ in types[: len(variables)]
-        ]
+        meanings: list[TypeOf] = [self.type_of(each, level) for each in types[: len(variables)]]
         for variable in variables[len(meanings) :]:
             word = self.names.local(variable.name).split("_")[0]
-            meanings.append(TypeOf(word) if word in KINDS and not types else None)
+            meanings.append(word if word in KINDS and not types else None)
         return meanings
 
-    def said(self, types: Sequence[TypeOf | None]) -> str:
+    def said(self, types: Sequence[TypeOf]) -> str:
         """Return Python code that passes the kinds and types of variables to `Annotations`."""
         declarations = []
         for type_ in types:
-            if type_ is None or not type_.build:
-                declarations.append(repr(type_ and type_.kind))
+            if callable(type_):
+                declarations.append(f"partial({self.write.name(type_)}, maker, frame)")
             else:
-                declarations.append(f"partial({self.write.name(type_.build)}, maker, frame)")
+                declarations.append(repr(type_))
         return f"({''.join(f'{each}, ' for each in declarations)})"
 
-    def declare(self, variables: Sequence[Local], types: Sequence[TypeOf | None]) -> Build:
+    def declare(self, variables: Sequence[Local], types: Sequence[TypeOf]) -> Build:
         """Return a function that brings variables into scope and returns their declarations."""
         self.template.fixed += len(variables)
         self.template.declares += len(variables)
@@ -263,8 +256,8 @@ class Compiler:
             name = self.write.name()
             names.append(name)
             lines.append(f"{name} = frame.names[{variable.name}] = maker.scope.declare()")
-            if type_ is not None and type_.kind:
-                published = f"Variable({name}, {type_.kind!r}, cost=frame.cost)"
+            if isinstance(type_, str):
+                published = f"Variable({name}, {type_!r}, cost=frame.cost)"
                 lines.append(f"maker.scope.publish({published})")
         return self.write.source(lines, f"[{', '.join(f'make_Local({name})' for name in names)}]")
 

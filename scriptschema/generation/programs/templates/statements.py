@@ -63,7 +63,7 @@ def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
     template.repeats = True
     vararg = node.vararg
     types = compiler.types_of(node.args, node.types, level + 1)
-    rest: list[TypeOf | None] = [None] if vararg else []
+    rest: list[TypeOf] = [None] if vararg else []
     if len(node.types) > len(types):
         rest = [compiler.type_of(node.types[-1], level + 1)]
     returned = [compiler.type_of(type_, level + 1) for type_ in node.rettypes]
@@ -239,7 +239,7 @@ def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
     declarations = f"{compiler.said(types)}, frame.room - {level + 1}"
     annotated = write.kept(f"maker.annotations.local(maker, {declarations})", lines)
     flags = [repr(node.is_const), repr(node.is_exported)]
-    own = not any(each and each.kind for each in types)
+    own = not any(isinstance(each, str) for each in types)
     alike = len(node.vars) == len(node.values) and not any(map(compiler.repetition, node.values))
     if own and alike and compiler.assigned.isdisjoint(variable.name for variable in node.vars):
         flags[0] = flags[0] if node.is_const else _CONSTANT
