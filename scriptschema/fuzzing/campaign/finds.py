@@ -46,7 +46,8 @@ from scriptschema.versions import TODAY
 
 FOLDER: Final = "finds"
 SUSPECTS: Final = "suspects"
-"""The folder of suspects, which are stored like finds."""
+MEMBERS: Final = "members"
+"""The folder of a find's members. They are stored like finds, and so are those in `SUSPECTS`."""
 
 FILE: Final = "find.json"
 PROGRAM: Final = "program"

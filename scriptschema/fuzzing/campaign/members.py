@@ -6,22 +6,13 @@ check that it shows the same bug.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import attrs
 
 from scriptschema.fuzzing.campaign import finds
-from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
+from scriptschema.fuzzing.campaign.finds import MEMBERS, Find, FindStore, Reduced, Suspect
 from scriptschema.fuzzing.oracles.verdict import Verdict
-
-FOLDER: Final = "members"
-
-
-def load_all(folder: Path) -> Iterator[tuple[Path, Find]]:
-    """Yield (folder, member) for each member of the find in `folder`. Raises FileError."""
-    yield from finds.load_all(folder, FOLDER)
 
 
 def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduced: Reduced) -> None:
@@ -31,10 +22,8 @@ def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduce
     """
     member = store.find_of(suspect, verdict, apart=False)
     reduced.put_into(member)
-    folder = store.folder(find)
-    if member.name == find.signature.name or (folder / FOLDER / member.name).exists():
-        return
-    finds.add(folder, member, suspect.tree, reduced.tree, among=FOLDER)
+    if _place(store, member, find) is not None:
+        finds.add(store.folder(find), member, suspect.tree, reduced.tree, among=MEMBERS)
 
 
 def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> list[tuple[Path, Find]]:
@@ -47,23 +36,20 @@ def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> list[tu
     store.put_reduced(find, reduced)
     store.count(into, find.count)
     moved = []
-    for path, member in [*load_all(store.folder(find))]:
+    for path, member in [*finds.load_all(store.folder(find), MEMBERS)]:
         if place := _place(store, member, into):
-            finds.save(path, _at(place, member))
+            member.name = place.name
+            finds.save(path, member)
             finds.move(path, place)
-            moved.append((place, _at(place, member)))
+            moved.append((place, member))
     place = _place(store, find, into)
     if place is not None:
-        finds.save(store.folder(find), _at(place, find))
+        finds.save(store.folder(find), attrs.evolve(find, name=place.name))
     store.drop(find, into=place)
     return moved
 
 
 def _place(store: FindStore, member: Find, find: Find) -> Path | None:
     """Return a member's folder in `find`, or None if `find` already has its signature."""
-    place = store.folder(find) / FOLDER / member.signature.name
+    place = store.folder(find) / MEMBERS / member.signature.name
     return None if member.signature.name == find.signature.name or place.exists() else place
-
-
-def _at(place: Path, member: Find) -> Find:
-    return attrs.evolve(member, name=place.name)

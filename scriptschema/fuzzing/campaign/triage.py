@@ -111,22 +111,6 @@ class _Group:
         }
 
 
-@attrs.frozen(order=True)
-class _Rank:
-    """A reduction's priority. The lowest rank, compared field by field, comes first."""
-
-    is_new: bool = True
-    explained: bool = False
-    costly: bool = False
-    is_known: bool = False
-    streak: int = 0
-
-
-def _is_costly(suspect: Suspect) -> bool:
-    # Each test that shows the bug reaches a limit or restarts the target.
-    return suspect.verdict.signature.kind in (outcome.HANG, outcome.MEMORY, outcome.CRASH)
-
-
 class Triage:
     """Decides which suspects of a campaign become finds in its `store`.
 
@@ -207,21 +191,10 @@ class Triage:
 
         After the reduction, the caller must call `reduced`, or `lost` if the worker died.
         """
-        options: list[tuple[_Rank, _Job]] = []
-        for job in self._unreduced:
-            # Without a clear signature, only the reduction identifies the bug.
-            is_known = job.find is not None and (job.find.reduced or is_clear(job.find.signature))
-            rank = _Rank(not job.is_old, False, _is_costly(job.suspect), bool(is_known))
-            options.append((rank, job))
-        for group in self._groups.values():
-            for job in group.waiting:
-                costly = _is_costly(job.suspect)
-                streak = group.streak + group.running
-                rank = _Rank(not job.is_old, job.explained is not None, costly, False, streak)
-                options.append((rank, job))
-        if not options:
+        waiting = (job for group in self._groups.values() for job in group.waiting)
+        job = min([*self._unreduced, *waiting], key=self._rank, default=None)
+        if job is None:
             return None
-        _, job = min(options, key=lambda option: (option[0], len(option[1].suspect.data)))
         if job.find is None:
             group = self._groups[job.suspect.verdict.signature]
             group.waiting.remove(job)
@@ -230,6 +203,26 @@ class Triage:
             self._unreduced.remove(job)
         self._running[id(job.suspect)] = job
         return job.suspect
+
+    def _rank(self, job: _Job) -> tuple[int, ...]:
+        """Return a job's priority. The lowest rank comes first."""
+        kind = job.suspect.verdict.signature.kind
+        is_known, streak = False, 0
+        if job.find is not None:
+            # Without a clear signature, only the reduction identifies the bug.
+            is_known = job.find.reduced is not None or is_clear(job.find.signature)
+        else:
+            group = self._groups[job.suspect.verdict.signature]
+            streak = group.streak + group.running
+        return (
+            not job.is_old,
+            job.explained is not None,
+            # Each test that shows the bug reaches a limit or restarts the target.
+            kind in {outcome.CRASH, *outcome.LIMITS},
+            is_known,
+            streak,
+            len(job.suspect.data),
+        )
 
     def reduced(self, suspect: Suspect, reduced: Reduced | None) -> None:
         """Record the result of reducing a suspect that `next` returned.
@@ -449,7 +442,7 @@ class Triage:
         other. It was assigned to the find because of code that the bug does not need.
         """
         released: list[tuple[Path, Suspect]] = []
-        for path, member in [*members.load_all(self.store.folder(find))]:
+        for path, member in [*finds.load_all(self.store.folder(find), finds.MEMBERS)]:
             tree = finds.tree_of(path, finds.REDUCED)
             construct = from_text(member.signature.construct)
             operations = compared(member.signature, _operations_of(member, tree))
@@ -485,7 +478,7 @@ class Triage:
             group.finds[frozenset()] = find
         elif find.reduced is not None:
             self._recall(find, folder, find)
-            for path, member in members.load_all(folder):
+            for path, member in finds.load_all(folder, finds.MEMBERS):
                 self._recall(member, path, find)
         else:
             group.first = find, construct_of(finds.tree_of(folder), find.program.style)

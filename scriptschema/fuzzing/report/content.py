@@ -10,7 +10,7 @@ from typing import Final
 import attrs
 
 from scriptschema.files import FileError
-from scriptschema.fuzzing.campaign import config, finds, members, statistics
+from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.statistics import Interval
@@ -211,7 +211,9 @@ def gather(folder: Path) -> Content:
     shown, problems = [], []
     for path in sorted(finds.folders_in(folder)):
         try:
-            programs = [_shown(member, find) for member, find in members.load_all(path)]
+            programs = [
+                _shown(member, find) for member, find in finds.load_all(path, finds.MEMBERS)
+            ]
             shown.append(attrs.evolve(_shown(path, finds.load(path)), members=programs))
         except FileError as error:
             problems.append(str(error))

@@ -21,7 +21,7 @@ from command import run, run_here
 
 from scriptschema import wire
 from scriptschema.files import FileError
-from scriptschema.fuzzing.campaign import finds, members, statistics
+from scriptschema.fuzzing.campaign import finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Reduced, Suspect
 from scriptschema.fuzzing.campaign.folder import COMPILED, CORPUS, Campaign
@@ -755,7 +755,7 @@ def test_one_wrong_operation_is_one_find_and_its_other_programs_are_kept(tmp_pat
         "hang: -O0 (ExprBinary.Op.CompareLt, StatWhile)",
     }
     assert less.count == 3
-    kept = dict(members.load_all(path))
+    kept = dict(finds.load_all(path, finds.MEMBERS))
     assert {str(member.signature) for member in kept.values()} == {
         "difference: -O0 / -O2 (math.max, ExprBinary.Op.CompareGt)",
         "hang: -O2 (ExprBinary.Op.CompareLt, StatWhile)",
@@ -786,7 +786,7 @@ def test_a_bug_is_not_hidden_by_what_a_find_used_before_its_reduction(tmp_path: 
         "difference: -O0 / -O2 (math.floor)": 2,
         "difference: -O0 / -O2 (ExprBinary.Op.Mod, ExprBinary.Op.Pow)": 1,
     }
-    assert not [*members.load_all(folder / "finds" / floor.name)]
+    assert not [*finds.load_all(folder / "finds" / floor.name, finds.MEMBERS)]
 
 
 def reduce_all(it: Reported, *programs: tuple[Signature, str, int, bool]) -> None:
@@ -816,9 +816,9 @@ def test_a_campaign_with_merged_finds_can_be_continued(tmp_path: Path) -> None:
     kept = {find.name: path for path, find in finds.load_all(folder)}
     assert [*kept] == sorted(names)
     for path in kept.values():
-        for place, member in members.load_all(path):
+        for place, member in finds.load_all(path, finds.MEMBERS):
             assert place.name == member.name
-            assert not [*members.load_all(place)]
+            assert not [*finds.load_all(place, finds.MEMBERS)]
     with opened(folder, None) as it:
         assert sorted(it.finds.by_name) == sorted(names)
 
