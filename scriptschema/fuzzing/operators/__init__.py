@@ -47,11 +47,7 @@ _ITEMS: Final = tuple(  # not from a set, whose order differs between processes
 _LISTS: Final = tuple(
     cls for cls in m.MESSAGES.values() if any(f.rule == "repeated" for f in cls.FIELDS.values())
 )
-_OPTIONAL: Final[Sequence[type[Message]]] = (
-    m.StatIf,
-    m.StatFor,
-    *(m.MESSAGES[n] for n in ("TypeTable", "ModuleSet", "TableItem")),
-)
+_OPTIONAL: Final = (m.StatIf, m.StatFor, m.TypeTable, m.ModuleSet, m.TableItem)
 
 OPERATORS: Final[Sequence[Operator]] = (
     Operator("replace", 10, _PARTS, parts.replace, "a generated part in place of another"),

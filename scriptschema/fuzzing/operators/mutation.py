@@ -51,7 +51,7 @@ class Mutation:
         programs: bool,
         room: int,
         max_depth: int,
-        luau: str | Version | None = None,
+        luau: str | Version | None,
     ) -> None:
         self.luau = luau
         self.index = index

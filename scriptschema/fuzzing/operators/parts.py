@@ -278,26 +278,9 @@ def recurse(mut: Mutation, number: int) -> bool:
     times = 2 ** (1 + mut.below(3))
     while times > 1 and times * added > mut.room + 20:
         times //= 2
-    way = []
-    at = number
-    while at != outer:
-        way.append(mut.index.step(at))
-        at = mut.index.parents[at]
-    new = copy(mut.index.nodes[outer])
+    new: Any = copy(mut.index.nodes[outer])
     for _ in range(times - 1):
-        repeated: Any = copy(mut.index.nodes[outer])
-        _follow(repeated, way[1:][::-1], way[0], new)
+        repeated = copy(mut.index.nodes[outer])
+        setattr(Index(repeated).nodes[number - outer], new.which, new.alternative)
         new = repeated
     return mut.put(outer, new)
-
-
-def _follow(
-    node: Any, way: Sequence[tuple[str, int | None]], last: tuple[str, int | None], new: Any
-) -> None:
-    for name, position in way:
-        node = getattr(node, name) if position is None else getattr(node, name)[position]
-    name, position = last
-    if position is None:
-        setattr(node, name, new)
-    else:
-        getattr(node, name)[position] = new
