@@ -205,12 +205,9 @@ def generate(
             program_generator.grammar_of(table, luau=luau, **options)
         else:
             grammar_of(table, luau)
-    except WeightsError as error:
-        text = str(error).removeprefix(f"{weights}: ")
-        raise click.BadParameter(f"{weights}: {text}", param_hint="--weights") from None
-    except OSError as error:
-        reason = f"{weights}: {error.strerror}"
-        raise click.BadParameter(reason, param_hint="--weights") from None
+    except (WeightsError, OSError) as error:
+        reason = files.reason_of(error).removeprefix(f"{weights}: ")
+        raise click.BadParameter(f"{weights}: {reason}", param_hint="--weights") from None
     path = Path(output)
     streams = path == files.STANDARD or path.suffix == files.STREAM_ENDING
     endings: dict[str, Any] = {**files.ALL_ENDINGS, files.STREAM_ENDING: "binary"}

@@ -22,7 +22,7 @@ import attrs
 
 from scriptschema import files
 from scriptschema.base import Message, walk
-from scriptschema.generation.trees import generate
+from scriptschema.generation.trees import TreeOptions, generate
 from scriptschema.generation.weights import Weights
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import Version
@@ -64,26 +64,14 @@ class Recipe:
 
     def tree(self, seed: int) -> Message:
         """Return the tree or program for `seed`."""
+        options: TreeOptions = {"size": self.size, "weights": self.weights, "swarm": self.swarm}
+        options["luau"] = self.luau
         if self.kind in ("tree", "repaired"):
-            tree: Message = generate(
-                self.message,
-                seed=seed,
-                size=self.size,
-                weights=self.weights,
-                swarm=self.swarm,
-                luau=self.luau,
-            )
+            tree: Message = generate(self.message, seed=seed, **options)
         else:
             from scriptschema.generation.programs import program
 
-            tree = program(
-                seed=seed,
-                size=self.size,
-                weights=self.weights,
-                swarm=self.swarm,
-                luau=self.luau,
-                **(self.options or {}),
-            )
+            tree = program(seed=seed, **options, **(self.options or {}))
         if self.form == "json":
             make_unicode(tree)
         if self.kind == "repaired":
