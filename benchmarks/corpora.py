@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.timing import clock, in_turns, noise, table, verdict
+from benchmarks.timing import clock, count, in_turns, noise, table, verdict
 from scriptschema import files, wire
 from scriptschema.base import walk
 from scriptschema.codec.scanning import parts
@@ -30,7 +30,7 @@ def counting(smoke: bool) -> None:
     """Print the time to count the messages of a corpus, by scanning and by decoding and walking."""
     trees = [generate(seed=seed, size=200) for seed in range(3 if smoke else 100)]
     data = [wire.encode(tree) for tree in trees]
-    nodes = sum(1 for tree in trees for _ in walk(tree))
+    nodes = count(*trees)
     assert by_scanning(data) == by_walking(data)
     times = in_turns(
         {

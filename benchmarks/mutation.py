@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.processes import lacks_luau
+from benchmarks.programs import texts
 from benchmarks.timing import in_turns, noise, table, verdict
 from scriptschema import wire
 from scriptschema.choices import RandomChoices
@@ -122,11 +123,7 @@ def running(count: int) -> None:
             return luau.run(sources.program, sources.module, milliseconds=200).error is None
 
         def compiles(tree: ModuleSet) -> bool:
-            sources = render_module_set(tree)
-            return all(
-                text is None or luau.compile(text) is None
-                for text in (sources.module, sources.program)
-            )
+            return all(luau.compile(text) is None for text in texts(tree))
 
         parents: Sequence[ModuleSet] = [
             tree for seed in range(count) if runs(tree := program(seed=seed, size=200))

@@ -16,26 +16,16 @@ import attrs
 
 from benchmarks.generation import drawn, per_node
 from benchmarks.processes import lacks_luau
+from benchmarks.programs import texts
 from benchmarks.timing import Case, clock, count, growth, in_turns, noise, table, verdict
 from scriptschema import strategies
 from scriptschema.base import Message, walk
-from scriptschema.generation.programs import program
+from scriptschema.generation.programs import nodes, program
 from scriptschema.generation.trees import generate
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.render import render_module_set
 from scriptschema.luau.repair import repair
-from scriptschema.messages import (
-    Expr,
-    ExprCall,
-    ExprConstantNumber,
-    ExprGlobal,
-    ExprPrefix,
-    ModuleSet,
-    Name,
-    Stat,
-    StatBlock,
-    StatCall,
-)
+from scriptschema.messages import ModuleSet, Stat, StatBlock
 
 MEMBERS = [f"{library}.{name}" for library, names in DEFAULT.libraries.items() for name in names]
 
@@ -87,8 +77,8 @@ def speed(programs: int, rounds: int) -> None:
 
 def case(size: int) -> Case:
     """Return the task for a program of a size."""
-    nodes = count(program(seed=size, size=size))
-    return (f"{nodes:,} nodes",), nodes, {"program": lambda: program(seed=size, size=size)}
+    made = count(program(seed=size, size=size))
+    return (f"{made:,} nodes",), made, {"program": lambda: program(seed=size, size=size)}
 
 
 def hypothesis_speed(examples: int) -> None:
@@ -147,8 +137,7 @@ def figures(luau: Any, trees: list[ModuleSet]) -> Figures:
     result = Figures()
     for tree in trees:
         sources = render_module_set(tree)
-        texts = [text for text in (sources.module, sources.program) if text is not None]
-        result.compiled += all(luau.compile(text) is None for text in texts)
+        result.compiled += all(luau.compile(text) is None for text in texts(tree))
         answer = luau.run(sources.program, sources.module)
         result.ended += answer.error is None
         result.late += answer.timeout
@@ -264,13 +253,5 @@ def instrumented(tree: ModuleSet) -> tuple[str, int]:
 
 def tick(number: int) -> Stat:
     """Return the statement that counts: `tick(number)`."""
-    name = Name(custom=len(TICK.customs) - 1)
-    return Stat(
-        call=StatCall(
-            expr=ExprCall(
-                func=ExprPrefix(global_=ExprGlobal(name=name)),
-                self_=False,
-                args=[Expr(number=ExprConstantNumber(val=number))],
-            )
-        )
-    )
+    function = nodes.prefix("global_", nodes.own_global(len(TICK.customs) - 1))
+    return nodes.call_statement(nodes.call(function, [nodes.number(number)]))
