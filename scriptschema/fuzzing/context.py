@@ -15,7 +15,7 @@ import attrs
 from scriptschema import messages as m
 from scriptschema.fuzzing.index import Index
 from scriptschema.luau.library import SIGNATURES
-from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.names import DEFAULT, SELF
 
 Kinds = dict[int, str | None]
 
@@ -44,7 +44,6 @@ _ENTERED: Final = frozenset(
     ]
 )
 _DECLARING: Final = frozenset(["local", "local_function", "require_into_local"])
-_SELF: Final = DEFAULT.locals.index("self")
 _SMALL: Final = 100
 """Constants up to this value are of kind `integer`, because they may be counts or positions. Larger
 constants are of kind `number`."""
@@ -98,7 +97,7 @@ class Context:
                 self.loop = self.repeats = False
                 self.vararg = node.vararg
                 if is_method:
-                    _bind(self.variables, _SELF, None)
+                    _bind(self.variables, SELF, None)
                 for variable in node.args:
                     _bind(self.variables, variable.name, None)
 

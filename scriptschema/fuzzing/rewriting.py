@@ -22,7 +22,7 @@ from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index, own_nodes
 from scriptschema.generation.programs import nodes
 from scriptschema.luau.library import SIGNATURES
-from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.names import DEFAULT, SELF
 from scriptschema.luau.repair import is_valid
 
 Wrap = Callable[[m.Stat, int], m.Stat]
@@ -256,12 +256,9 @@ def _declare_by_assignment(stat: m.Stat) -> None:
     declaration: Any = stat.alternative
     function = declaration.func
     if declaration.self_:
-        function.args.insert(0, nodes.declared(_SELF))
+        function.args.insert(0, nodes.declared(SELF))
         function.types = []  # they correspond to the parameters by position
     stat.assign = m.StatAssign(vars=[declaration.var], values=[m.Expr(function=function)])
-
-
-_SELF: Final = DEFAULT.locals.index("self")
 
 
 def _is_delicate(index: Index[Any], used: set[str]) -> bool:

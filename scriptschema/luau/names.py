@@ -260,6 +260,9 @@ class Names:
 DEFAULT: Final = Names()
 """The tables of Luau's names."""
 
+SELF: Final = DEFAULT.locals.index("self")
+"""The index of `self` in the table of local variables."""
+
 OWN_NAMES: Final[Mapping[tuple[type[Message], str], str]] = MappingProxyType(
     {(Local, "name"): "locals", (Name, "custom"): "customs", (Typename, "index"): "types"}
 )

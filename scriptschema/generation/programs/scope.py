@@ -11,10 +11,7 @@ from typing import Final
 
 import attrs
 
-from scriptschema.luau.names import DEFAULT
-
-SELF: Final = DEFAULT.locals.index("self")
-"""The index of `self` in the table of local variables."""
+from scriptschema.luau.names import DEFAULT, SELF
 
 NAMES: Final = SELF
 """The number of names for local variables: those before `self` in the table of names."""

@@ -12,7 +12,7 @@ from scriptschema.base import Message, Path, walk
 from scriptschema.fuzzing.context import context_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.generation.trees import generate
-from scriptschema.luau.names import DEFAULT, Names
+from scriptschema.luau.names import SELF, Names
 from scriptschema.luau.parse import parse
 from scriptschema.luau.repair import check, repair
 
@@ -162,7 +162,7 @@ def test_the_module_and_the_program_are_functions_apart() -> None:
     assert contexts[0].variables.keys() != contexts[1].variables.keys()
 
 
-LOCALS = [*range(5), DEFAULT.locals.index("self")]
+LOCALS = [*range(5), SELF]
 
 
 def changed(tree: Message, path: Path, **alternative: Any) -> set[str]:

@@ -13,10 +13,9 @@ from zlib import crc32
 from scriptschema.base import Message, walk
 from scriptschema.codec.compiling import indented
 from scriptschema.generation.programs.maker import Frame, Maker, Template
-from scriptschema.generation.programs.scope import SELF
 from scriptschema.generation.programs.templates.source import Build, Writer
 from scriptschema.luau.library import KINDS
-from scriptschema.luau.names import DEFAULT, NameReader
+from scriptschema.luau.names import DEFAULT, SELF, NameReader
 from scriptschema.luau.parse import parse
 from scriptschema.luau.validation.traversal import WRAPPERS
 from scriptschema.messages import Expr, Local, LValue, Name, TableItem, Type

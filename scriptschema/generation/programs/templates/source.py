@@ -15,7 +15,8 @@ from scriptschema.base import Message
 from scriptschema.declaration import compile_source
 from scriptschema.generation.programs.maker import Frame, Maker
 from scriptschema.generation.programs.nodes import MAKERS
-from scriptschema.generation.programs.scope import SELF, Variable
+from scriptschema.generation.programs.scope import Variable
+from scriptschema.luau.names import SELF
 
 Build: TypeAlias = Callable[[Maker, Frame], Any]
 """A function that builds a part of a template, for one use of the template."""
