@@ -20,7 +20,7 @@ HOLES: Final = {kind.upper(): kind for kind in KINDS}
 _FRESH: Final = 1 << 20
 """The first number for FRESH. Smaller numbers need no entry in a function's constant table."""
 
-_CATCHING: Final = frozenset(["pcall", "xpcall", "create"])
+_CATCHING: Final = frozenset(["pcall", "xpcall", "coroutine.create"])
 """Members that catch the errors of the functions passed to them. For `coroutine.create`, it is
 `coroutine.resume` that catches them."""
 
@@ -186,18 +186,8 @@ def interpolation(compiler: Compiler, node: m.ExprInterpString, level: int) -> B
 @handles(m.ExprCall)
 def call(compiler: Compiler, node: m.ExprCall, level: int) -> Build | None:
     """Compile a call. If it catches errors, mark the functions in its arguments as guarded."""
-    callee: Any = node.func.alternative
-    name = callee.name if node.func.which == "global_" else getattr(callee, "index", None)
-    text = ""
-    if name is not None and name.which == "builtin":
-        text = (
-            compiler.names.global_(name)
-            if node.func.which == "global_"
-            else compiler.names.field(name, compiler.names.owner(callee.expr))
-        )
-    if text not in _CATCHING:
-        return None
-    for argument in node.args:
-        if argument.which == "function":
-            compiler.guarded.add(id(argument.alternative))
+    if compiler.names.member(node.func.alternative) in _CATCHING:
+        for argument in node.args:
+            if argument.which == "function":
+                compiler.guarded.add(id(argument.alternative))
     return None
