@@ -41,8 +41,8 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     xclip -o | orgrest import -
 
     Nothing is sent, and no code in a source runs. Parts that cannot be translated become comments,
-    and are listed on standard error. If a SOURCE cannot be read, the others are still converted,
-    and the exit status is 2.
+    and are listed on standard error, and so are files that do not exist. If a SOURCE cannot be
+    read, the others are still converted, and the exit status is 2.
     """
     from orgrest.convert.formats import read
     from orgrest.convert.shared.model import ConversionError
@@ -58,7 +58,8 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
             source = (
                 Source.at(argument) if argument != "-" else Source.of(sys.stdin.buffer.read(), name)
             )
-            collections[argument] = read(source)
+            target = Path() if output is None else output.parent
+            collections[argument] = source.with_files(read(source), target)
         except Exception as error:
             why = explained(error)
             why.file = why.file or name

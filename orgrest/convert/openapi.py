@@ -107,7 +107,7 @@ class _Reader:
         description = str(info.given.get("description") or "")
         notes = (*whole.unread(), *self._notes)
         folder = Folder(title, (*untagged, *items), tuple(variables.items()), description, notes)
-        return Collection(folder)
+        return Collection(folder, has_files=False)
 
     def _resolved(self, value: Any) -> Any:
         """Follow the `$ref` in a value, if any. Return None if the target does not exist."""

@@ -121,10 +121,14 @@ class Environment:
 
 @classes.frozen
 class Collection:
-    """The requests and environments in a source. `folder` contains all of the requests."""
+    """The requests and environments in a source. `folder` contains all of the requests.
+
+    `has_files` is false if paths of files do not come from the source, but only from its importer.
+    """
 
     folder: Folder
     environments: tuple[Environment, ...] = ()
+    has_files: bool = True
 
 
 @classes.frozen

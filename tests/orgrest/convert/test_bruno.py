@@ -153,8 +153,7 @@ def test_a_folders_header_replaces_that_of_the_collection(tmp_path: Path) -> Non
     ],
 )  # fmt: skip
 def test_the_body_that_is_chosen_is_sent(rest: str, head: str, data: bytes, tmp_path: Path) -> None:
-    (tmp_path / "f.txt").write_text("content")
-    collection(tmp_path, **{"One.bru": request(rest, head)})
+    collection(tmp_path, **{"One.bru": request(rest, head), "f.txt": "content"})
     done = run(tmp_path, "--strict")
     assert done.exit_code == 0, done.output
     (found,) = sent(tmp_path)
@@ -387,9 +386,8 @@ def test_a_header_that_is_written_twice_is_sent_once_with_its_last_value(tmp_pat
     ],
 )
 def test_a_file_in_a_form_is_sent_with_its_type(name: str, kind: bytes, tmp_path: Path) -> None:
-    (tmp_path / name).write_text("content")
     form = f"body:multipart-form {{\n  f: @file({name})\n}}\n"
-    collection(tmp_path, **{"One.bru": request(form, "  body: multipartForm\n")})
+    collection(tmp_path, **{"One.bru": request(form, "  body: multipartForm\n"), name: "content"})
     assert run(tmp_path).exit_code == 0
     (found,) = sent(tmp_path)
     assert b"\r\nContent-Type: " + kind + b"\r\n\r\ncontent" in (found.body or b"")

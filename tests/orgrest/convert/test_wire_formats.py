@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 from imports import imported, parts, sent
@@ -370,3 +370,68 @@ def test_bytes_are_never_sent_as_their_description_in_python() -> None:
     assert done.exit_code == 1
     assert "the body is not text: with -o FILE it is written to a file" in done.stderr
     assert all(line.startswith("#") for line in done.stdout.splitlines() if line)
+
+
+FILES = {
+    "bruno": ("api/a.bru", """post {\n  url: http://h/\n  body: file\n}
+body:file {\n  file: @file(f/a.txt)\n}\n"""),
+    "hurl": ("api/a.hurl", "POST http://h/\nfile,f/a.txt;\n"),
+    "curl": ("api/a.sh", "curl http://h/ --data-binary @./f/a.txt"),
+    "postman": ("api/a.json", json.dumps({
+        "info": {"schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
+        "item": [{"request": {"url": "http://h/", "method": "POST",
+                              "body": {"mode": "file", "file": {"src": "f/a.txt"}}}}]})),
+    "insomnia": ("api/a.json", json.dumps({"_type": "export", "__export_format": 4, "resources": [
+        {"_type": "workspace", "_id": "w", "parentId": None, "name": "w"},
+        {"_type": "request", "_id": "r", "parentId": "w", "method": "POST", "url": "http://h/",
+         "body": {"mimeType": "application/octet-stream", "fileName": "f/a.txt"}}]})),
+}  # fmt: skip
+
+
+def from_folder(kind: str, output: str | None) -> Result:
+    """Import a request that sends the file f/a.txt. Its source is in the folder api."""
+    name, content = FILES[kind]
+    Path("api").mkdir(exist_ok=True)
+    Path(name).write_text(content)
+    Path("api/bruno.json").write_text("{}")
+    more = [] if output is None else ["-o", output]
+    source = "api" if kind == "bruno" else name
+    return CliRunner().invoke(program, ["import", source, *more, "--strict"])
+
+
+@pytest.mark.parametrize("output", ["sub/out.http", "sub/out.org", "api/out.http", None])
+@pytest.mark.parametrize("kind", FILES)
+def test_an_imported_request_finds_its_file_from_any_folder(
+    kind: str, output: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (".git", "sub", "api/f"):
+        Path(folder).mkdir(parents=True)
+    Path("api/f/a.txt").write_text("content")
+    done = from_folder(kind, output)
+    assert done.exit_code == 0, done.output
+    if output is None:
+        Path("out.http").write_text(done.stdout)
+    (found,) = sent(Path(output or "out.http").parent, Path(output or "out.http").name)
+    assert found.body == b"content"
+
+
+def test_a_command_finds_its_file_in_the_folder_where_it_was_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("f").mkdir()
+    Path("f/a.txt").write_text("content")
+    assert from_folder("curl", "out.http").exit_code == 0
+    (found,) = sent(tmp_path)
+    assert found.body == b"content"
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_an_import_reports_a_file_that_does_not_exist(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = from_folder(kind, "out.http")
+    assert done.exit_code == 1
+    assert "not translated: the file api/f/a.txt does not exist" in done.stderr
