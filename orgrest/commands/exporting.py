@@ -118,7 +118,7 @@ def _report(export_: Export, written: Written, *, strict: bool) -> int:
         complain(f"not exported: {safe(reason, export_.secrets)}")
     for reason in export_.suspects:
         complain(safe(reason, export_.secrets))
-    notes = [*(note for call in export_.calls for note in call.lost), *written.notes]
+    notes = [note for call in export_.calls for note in call.lost_in(written)] + [*written.notes]
     for note in notes:
         complain(safe(f"{note.place}: not exported: {note.reason}", export_.secrets))
     return int(bool(export_.failed) or any(strict or note.bug for note in notes))

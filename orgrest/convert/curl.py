@@ -353,6 +353,7 @@ def write(export: exports.Export) -> Written:
         if not variable.late
     )
     checked: set[exports.Variable] = set()
+    filled: set[exports.Variable] = set()
     notes = [call.told(test) for call in export.calls for test in call.tests]
 
     def commented(call: exports.ExportedRequest) -> list[str]:
@@ -376,20 +377,43 @@ def write(export: exports.Export) -> Written:
         command = to_command(call.request, quoted, options)
         title = "".join(c if c.isprintable() else " " for c in call.name)
         guards = [_guard(names[variable], variable) for variable in call.late(checked)]
-        return ["", *guards, f"# {title}", command]
+        own = [
+            (variable, variable.response[1])
+            for variable in export.variables
+            if variable.response is not None
+            and variable not in checked
+            and [call] == [each for each in export.calls if each.name == variable.response[0]]
+        ]
+        checked.update(variable for variable, _ in own)
+        filled.update(variable for variable, _ in own)
+        reading = [_filling(names[variable], path) for variable, path in own]
+        if own:
+            command = f"response=$({command}) || exit\nprintf '%s\\n' \"${{response}}\""
+        return ["", *guards, f"# {title}", command, *reading]
 
     lines += itertools.chain.from_iterable(each(export.calls, commented, notes))
     if lines[:1] == [""] and len(lines) == 3:  # a single command, to be pasted
         lines = lines[2:]
     elif lines:
-        lines = ["#!/bin/sh", *lines]
-    return Written("".join(f"{line}\n" for line in lines), {}, tuple(notes))
+        needs_jq = ["# This script needs jq (https://jqlang.org)."] if filled else []
+        lines = ["#!/bin/sh", *needs_jq, *lines]
+    return Written("".join(f"{line}\n" for line in lines), {}, tuple(notes), filled)
 
 
 def _guard(name: str, variable: exports.Variable) -> str:
     """Return a command that ends the script if a variable has no value."""
     how = "this environment variable" if variable.environ else f"it to the value of {variable.name}"
     return f': "${{{name}:?set {how}}}"'
+
+
+def _filling(name: str, path: str) -> str:
+    """Return a command that takes a variable's value from the JSON of a response."""
+    program = path[1:] if path[1] == "." else f".{path[1:]}"
+    reason = f"the response has no value at {path}"
+    return (
+        f"{name}=$(printf '%s' \"${{response}}\" | jq -cer '{program}') || {{\n"
+        f"  echo '{reason}' >&2\n  exit 1\n}}"
+    )
 
 
 def sending(*, follows: bool, jar: str | None) -> list[str]:

@@ -12,7 +12,9 @@ from orgrest.convert.shared import kept
 from orgrest.convert.shared.exports import Export, ExportedRequest, Variable
 from orgrest.convert.shared.model import Note
 from orgrest.convert.shared.texts import title
+from orgrest.http import responses
 from orgrest.http.parsing.directives import rule_of
+from orgrest.http.responses import ResponseReference
 from orgrest.http.syntax import ParsedRequest
 from orgrest.http.values import Context, Origin
 from orgrest.http.values.dynamic import find
@@ -36,6 +38,7 @@ _FROM_ENVIRONMENT: Final = re.compile(
     re.ASCII,
 )
 _ONLY_REFERENCE: Final = re.compile(r"(?:\{\{\s*|:)(?P<name>[^{}]+?)(?:\s*\}\})?")
+_PLAIN_PATH: Final = re.compile(r"(?:\.[A-Za-z_]\w*|\[\d+\]|\['[A-Za-z_]\w*'\])+", re.ASCII)
 _BLANK: Final = re.compile(r"<[^<>]+>")
 
 
@@ -162,6 +165,7 @@ def read(
         table |= kept.markers(new, begins, around + repr(table))
     marked, _, _ = document.completed(complete=True, overrides=table)
     calls: list[ExportedRequest] = []
+    named = {item.name for item in items.values()}
     variables = kept.Variables(secrets)
     for key, item in items.items():
         again = marked[key].request if key in marked else None
@@ -177,13 +181,31 @@ def read(
             merged = _merged(item, again, table, known, secrets, dynamic)
             texts = "\n".join(merged.texts())
             used = [name for name, marker in table.items() if marker in texts]
-            late = {origin.name: origin for origin in _late(item) if origin.name in used}
-            lost = (*_lost(item.parsed), *_needed(late.values()), *merged.notes)
+            found = {name: _reference(name, item, named) for name in used}
+            late = {
+                name: Origin(name, "", f"the response of {reference.name}")
+                for name, reference in found.items()
+                if reference is not None and own.get(name) is None
+            }
+            late |= {origin.name: origin for origin in _late(item) if origin.name in used}
+            lost = (*_lost(item.parsed), *merged.notes)
             if not has_seed:
                 markers = {name: table[name] for name in used if name in dynamic}
                 computed = _computed(item, again, texts, markers)
                 lost += tuple(_frozen(name for name in own if name not in computed))
             notes = [Note(item.place, reason) for reason in lost]
+            kept_variables = {
+                name: Variable(dynamic[name], own.get(name, ""))
+                if name in dynamic
+                else variables.of(
+                    name,
+                    own.get(name),
+                    _environment_variable(name, item.parsed, settings.inputs.environ),
+                    late=name in late,
+                    response=_response(found[name]) if name in late else None,
+                )
+                for name in used
+            }
             calls.append(
                 ExportedRequest(
                     item.name,
@@ -191,21 +213,15 @@ def read(
                     merged.request,
                     item.options.get("follow", True),
                     item.options.get("timeout"),
-                    {
-                        table[name]: Variable(dynamic[name], own.get(name, ""))
-                        if name in dynamic
-                        else variables.of(
-                            name,
-                            own.get(name),
-                            _environment_variable(name, item.parsed, settings.inputs.environ),
-                            late=name in late,
-                        )
-                        for name in used
-                    },
+                    {table[name]: variable for name, variable in kept_variables.items()},
                     (*item.parsed.shared_scripts, *item.parsed.scripts, *item.parsed.assertions),
                     tuple(notes),
                     _added(item.parsed, merged.request),
                     item.keeps_cookies,
+                    {
+                        kept_variables[origin.name]: Note(item.place, reason)
+                        for origin, reason in _needed(late.values())
+                    },
                 )
             )
         except Exception as error:
@@ -243,21 +259,50 @@ def _merged(
 
 def _environment_variable(name: str, parsed: ParsedRequest, environ: Container[str]) -> str:
     """Return the environment variable that the value of a variable comes from, or ""."""
+    match = _FROM_ENVIRONMENT.fullmatch(_source(name, parsed))
+    known = match is not None and (match["name"] in environ or not match[0].startswith("$dotenv"))
+    return match["name"] if match is not None and known else ""
+
+
+def _source(name: str, parsed: ParsedRequest) -> str:
+    """Return the name that a variable is only another name for, or "" if it is computed."""
     seen: set[str] = set()
     while name not in seen:
         seen.add(name)
-        if match := _FROM_ENVIRONMENT.fullmatch(name):
-            known = match["name"] in environ or not name.startswith("$dotenv")
-            return match["name"] if known else ""
         definition = parsed.definition(name)
-        if definition is None:
-            return ""
+        if definition is None or _FROM_ENVIRONMENT.fullmatch(name):
+            return name
         text = definition.value.text.strip()
         match = _ONLY_REFERENCE.fullmatch(text)
         if match is None and definition.operator != ":=":
             return ""
         name = match["name"] if match else text
     return ""
+
+
+def _reference(name: str, item: _Item, named: Container[str]) -> ResponseReference | None:
+    """Return the reference to a response that a variable stands for, or None.
+
+    `named` contains the names of the exported requests.
+    """
+    source = _source(name, item.parsed)
+    reference = responses.read(source) or responses.read_short(source)
+    if reference is None or reference.what != "response":
+        return None
+    wanted = source, f"the response of {reference.name}"
+    is_known = reference.name in named
+    is_known = is_known or any((each.name, each.origin) == wanted for each in item.origins)
+    return reference if is_known else None
+
+
+def _response(reference: ResponseReference | None) -> tuple[str, str] | None:
+    """Return the request and the JSONPath for a value in a JSON response. See `Variable`."""
+    if reference is None or reference.part != "body" or reference.path.endswith(".length"):
+        return None
+    path = re.sub(r"^\$?\.?(?=\w)", ".", reference.path).removeprefix("$")
+    if not _PLAIN_PATH.fullmatch(path) or path.startswith((".asJson.", ".asXml.")):
+        return None
+    return reference.name, "$" + re.sub(r"\['(\w+)'\]", r".\1", path)
 
 
 def _added(parsed: ParsedRequest, request: Request) -> frozenset[str]:
@@ -343,14 +388,15 @@ def _begins(items: Iterable[_Item]) -> set[str]:
     return names
 
 
-def _needed(late: Iterable[Origin]) -> Iterator[str]:
+def _needed(late: Iterable[Origin]) -> Iterator[tuple[Origin, str]]:
     """Describe the values that only a run provides, unless they come from captures and scripts.
 
     Captures and scripts that are not exported are reported themselves.
     """
     for origin in late:
         if origin.origin not in (CAPTURED, SCRIPT):
-            yield f"the value of {origin.name}, which is only known during a run ({origin.origin})"
+            what = f"the value of {origin.name}"
+            yield origin, f"{what}, which is only known during a run ({origin.origin})"
 
 
 def _computed(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from collections.abc import Collection as Container
 
+    from orgrest.convert.shared.model import Written
     from orgrest.http.syntax import Script
     from orgrest.model import Request, Response
 
@@ -26,13 +27,15 @@ class Variable:
     """A variable that exported requests refer to. `value` is None if it is secret or unknown.
 
     `environ` is the environment variable that such a value comes from, or "". `late` is true if
-    only a run provides the value, for example from a response.
+    only a run provides the value, for example from a response. If it is a value in a JSON response,
+    `response` contains the name of the request and a JSONPath in normalized spelling.
     """
 
     name: str
     value: str | None
     environ: str = ""
     late: bool = False
+    response: tuple[str, str] | None = None
 
 
 @classes.frozen
@@ -68,6 +71,7 @@ class ExportedRequest:
     - `timeout` is in seconds, or None for the default.
     - `tests` contains the request's scripts and assertions.
     - `lost` contains notes about parts that no export format can express.
+    - `needed` contains a note about each late variable that an export may lack.
     - `added` contains the lower-case names of headers that the document does not contain.
     """
 
@@ -81,6 +85,12 @@ class ExportedRequest:
     lost: tuple[Note, ...] = ()
     added: frozenset[str] = frozenset()
     keeps_cookies: bool = True
+    needed: Mapping[Variable, Note] = classes.field(factory=dict)
+
+    def lost_in(self, written: Written) -> Iterator[Note]:
+        """Yield a note for each part of this request that an export lacks in any format."""
+        yield from self.lost
+        yield from (note for each, note in self.needed.items() if each not in written.filled)
 
     def told(self, test: Script | Assertion) -> Note:
         """Return a note that the export leaves out a script or assertion of this request."""
@@ -116,7 +126,8 @@ class ExportedRequest:
 
     def late(self, seen: set[Variable]) -> list[Variable]:
         """Return the late variables of this request that are not in `seen`, and add them to it."""
-        new = [each for each in self.kept.values() if each.late and each not in seen]
+        variables = dict.fromkeys(self.kept.values())
+        new = [each for each in variables if each.late and each not in seen]
         seen.update(new)
         return new
 
@@ -173,7 +184,10 @@ def shell_names(variables: Iterable[Variable]) -> dict[Variable, str]:
     """
     variables = list(variables)
     known = {variable: variable.environ for variable in variables if variable.environ}
-    return {**identifiers(variables, str.lower, ("_", "cookies", *known.values())), **known}
+    return {
+        **identifiers(variables, str.lower, ("_", "cookies", "response", *known.values())),
+        **known,
+    }
 
 
 def identifiers(

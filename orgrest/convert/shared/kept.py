@@ -277,17 +277,27 @@ class Variables:
         """Return the variables, in order of first use."""
         return tuple(self._variables.values())
 
-    def of(self, name: str, value: str | None, environ: str, *, late: bool) -> Variable:
+    def of(
+        self,
+        name: str,
+        value: str | None,
+        environ: str,
+        *,
+        late: bool,
+        response: tuple[str, str] | None = None,
+    ) -> Variable:
         """Return the variable for a name in the document and its value.
 
-        `environ` is the environment variable that the value comes from, or "". `late` is true if
-        only a run provides the value.
+        For the other arguments, see `Variable`. The same value of a response is the same variable.
         """
-        if (name, value) not in self._variables:
+        key = response or (name, value)
+        if key not in self._variables:
             shown = None if value is not None and holds(value, self._secrets) else value
             own = environ if name.startswith(("$", "process.env.")) else ""
+            if response is not None and "." in name:
+                name = f"{response[0]}{response[1][1:]}"  # the short form of the reference
             base = own or re.sub(r"[^\w.-]+", "_", name).strip("_.-") or "variable"
-            self._variables[name, value] = Variable(
-                self._names.free(base), shown, environ if shown is None else "", late
+            self._variables[key] = Variable(
+                self._names.free(base), shown, environ if shown is None else "", late, response
             )
-        return self._variables[name, value]
+        return self._variables[key]

@@ -12,7 +12,7 @@ from orgrest import classes
 from orgrest.model import OrgrestError, explained
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from orgrest.model import Headers
 
@@ -133,8 +133,12 @@ class Collection:
 
 @classes.frozen
 class Written:
-    """A written document, its body files by path, and notes about missing parts."""
+    """A written document, its body files by path, and notes about missing parts.
+
+    An exported document takes the values of the variables in `filled` from responses.
+    """
 
     text: str
     files: dict[str, bytes]
     notes: tuple[Note, ...]
+    filled: Container[object] = ()

@@ -475,3 +475,70 @@ def test_a_secret_is_reported_even_if_its_header_also_has_another_value(
     (tmp_path / "a.http").write_text(f"GET http://h/\n{secret}\nX-Api-Key: plain\n")
     done = export(tmp_path / "a.http", target)
     assert done.stderr.count("the restriction of X-Api-Key") == 1
+
+
+CHAIN = """\
+@token = {{login.response.body.$.data[0]['token']}}
+# @name login
+POST {{host}}/login
+
+###
+GET {{host}}/1
+Authorization: Bearer {{login.response.body.$.data[0].token}}
+
+###
+GET {{host}}/2
+Authorization: Bearer {{login.data[0].token}}
+
+###
+GET {{host}}/3/{{login.response.body.id}}
+Authorization: Bearer {{token}}
+"""
+ANSWER = json.dumps({"id": 7, "data": [{"token": 'it\'s "a" $token'}]}).encode()
+
+
+def test_a_script_takes_the_token_from_the_response_to_the_login(tmp_path: Path) -> None:
+    require("jq")
+    path = tmp_path / "a.http"
+    path.write_text(CHAIN)
+    with RawServer(response(ANSWER)) as server:
+        run_orgrest(path, host=server.url)
+        ours, server.requests[:] = server.requests[:], []
+        done = export(path, "curl", "--strict", "--var", f"host={server.url}")
+        assert done.exit_code == 0, done.output
+        run_curl(done.stdout)
+        assert list(map(parts_sent, server.requests)) == list(map(parts_sent, ours))
+    assert done.stdout.startswith("#!/bin/sh\n# This script needs jq ")
+    assert done.stdout.count(" | jq ") == 2
+
+
+def test_a_script_needs_no_token_if_other_variables_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "a.http"
+    path.write_text(CHAIN)
+    script = export(path, "curl").stdout
+    assert [line for line in script.splitlines() if ":?" in line] == [
+        ': "${host:?set it to the value of host}"'
+    ]
+
+
+def test_a_script_stops_if_the_login_fails(tmp_path: Path) -> None:
+    require("jq")
+    path = tmp_path / "a.http"
+    path.write_text(CHAIN)
+    with RawServer(response(b'{"data": [{}]}')) as server:
+        script = export(path, "curl", "--var", f"host={server.url}").stdout
+        with pytest.raises(subprocess.CalledProcessError) as stopped:
+            run_curl(script)
+        assert len(server.requests) == 1
+    assert stopped.value.stderr.endswith(b"the response has no value at $.data[0].token\n")
+    assert stopped.value.stdout == b'{"data": [{}]}\n'
+
+
+@pytest.mark.parametrize("target", ["curl", "python"])
+def test_a_value_of_a_response_is_one_variable_in_any_spelling(target: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.http"
+    path.write_text(CHAIN)
+    selected = ("--line", "6", "--line", "10", "--line", "14", "--var", "host=http://h")
+    script = export(path, target, *selected).stdout
+    lines = [line for line in script.splitlines() if ":?" in line or "= os.environ" in line]
+    assert len(lines) == 2, script  # the token and the id

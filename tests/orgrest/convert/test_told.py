@@ -167,7 +167,7 @@ Authorization: Bearer {{login.token}}
 """
 
 
-@pytest.mark.parametrize("target", EVERY)
+@pytest.mark.parametrize("target", [target for target in EVERY if target != "curl"])
 def test_a_value_from_a_response_is_reported(target: str, tmp_path: Path) -> None:
     path = written(tmp_path, LOGIN)
     done = export(path, target, "--strict")
@@ -182,11 +182,13 @@ def test_a_value_from_a_response_is_reported(target: str, tmp_path: Path) -> Non
 
 
 def test_a_script_logs_in_before_it_needs_the_token(tmp_path: Path) -> None:
-    path = written(tmp_path, LOGIN)
+    path = written(tmp_path, LOGIN.replace("login.token", "login.response.headers.X-Token"))
     script = export(path, "curl").stdout
-    guard = ': "${login_token:?set it to the value of login.token}"'
+    name = "login_response_headers_x_token"
+    guard = f': "${{{name}:?set it to the value of login.response.headers.X-Token}}"'
     assert script.count(guard) == 1
     assert script.index("/login") < script.index(guard) < script.index("# me")
+    path = written(tmp_path, LOGIN)
     script = export(path, "python").stdout
     definition = 'login_token = os.environ["login_token"]'
     assert script.count(definition) == 1
