@@ -83,7 +83,7 @@ _OPERATORS: Final = {
     "endsWith": "endsWith {}", "isDefined": "isDefined", "isUndefined": "not isDefined",
     "isNumber": "isNumber", "isString": "isString", "isBoolean": "isBoolean", "isArray": "isArray",
     "in": "in {}", "notIn": "not in {}", "matches": "matches {}", "notMatches": "not matches {}",
-    "length": "count {}",
+    "length": "count {}", "isNotEmpty": "exists",
 }  # fmt: skip
 _ON_NUMBERS: Final = ("gt", "gte", "lt", "lte", "length")
 _BODY: Final = "js response.parsedBody ?? response.body"
@@ -100,7 +100,7 @@ _PARTS: Final = (
     "a script was imported unchanged, but it reads or sets a multipart form with req.getBody or "
     "req.setBody, which orgrest supports only for other bodies: write the parts in the request"
 )
-_UNSAID: Final = ("between", "isEmpty", "isNotEmpty", "isJson")
+_UNSAID: Final = ("between", "isEmpty", "isJson")
 
 
 @classes.frozen
@@ -411,7 +411,7 @@ class _Reader(Reader):
         disabled += [pair for pair in content if not pair.enabled]
         enabled = [pair for pair in content if pair.enabled]
         if mode == "formUrlEncoded":
-            form = pairs_encoded(self._pairs(enabled), self.names)
+            form = pairs_encoded(self._pairs(enabled), self.names, plus=True)
             return (form,), "application/x-www-form-urlencoded"
         if mode == "multipartForm":
             fields = [field for pair in enabled for field in self._field(pair)]
@@ -529,7 +529,12 @@ def _assertions(pair: _Pair) -> list[str] | None:
         subject = _BODY
     condition = _OPERATORS[operator].format(value)
     assertions: list[str] | None = [f"{subject} {condition}"]
-    if operator == "eq":
+    if operator == "isNotEmpty":
+        if not subject.startswith(("body $", "header", _BODY)):
+            return None
+        kinds = () if subject.startswith("header") else ("isNumber", "isBoolean")
+        assertions = [f"{subject} {condition}", *(f"{subject} not {kind}" for kind in kinds)]
+    elif operator == "eq":
         assertions = expectations.equality(subject, value)
     elif operator == "neq":
         assertions = expectations.inequality(subject, value)

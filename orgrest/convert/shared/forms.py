@@ -51,14 +51,24 @@ def encoded(text: str, safe: str = "") -> str:
     return texts.written(out)
 
 
-def encoded_form(text: str, names: Names) -> str:
-    """Return a string encoded for a form. Variables' values are encoded when they are sent."""
+def encoded_form(text: str, names: Names, *, plus: bool = False) -> str:
+    """Return a string encoded for a form. Variables' values are encoded when they are sent.
+
+    If `plus` is true, the string is encoded as by URLSearchParams, with a plus for each space.
+    """
+    kept = "A-Za-z0-9_.*-" if plus else "A-Za-z0-9_.~*'()!-"
     return texts.written(
-        re.sub(r"[^A-Za-z0-9_.~*'()!-]", lambda match: quote(match[0], safe=""), piece)
+        re.sub(f"[^{kept}]", lambda match: _percent(match[0], plus=plus), piece)
         if isinstance(piece, str)
         else names.encoded(piece)
         for piece in texts.pieces(text)
     )
+
+
+def _percent(text: str, *, plus: bool) -> str:
+    if plus and text in " ~":
+        return "+" if text == " " else "%7E"
+    return quote(text, safe="")
 
 
 def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
@@ -66,10 +76,11 @@ def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
     return "&".join(f"{encoded(name)}={encoded(value)}" for name, value in fields)
 
 
-def pairs_encoded(fields: Iterable[tuple[str, str]], names: Names) -> str:
-    """Return names and values encoded as the body of a form or as a query."""
+def pairs_encoded(fields: Iterable[tuple[str, str]], names: Names, *, plus: bool = False) -> str:
+    """Return names and values encoded as the body of a form or as a query. See `encoded_form`."""
     return "&".join(
-        f"{encoded_form(name, names)}={encoded_form(value, names)}" for name, value in fields
+        f"{encoded_form(name, names, plus=plus)}={encoded_form(value, names, plus=plus)}"
+        for name, value in fields
     )
 
 

@@ -139,7 +139,9 @@ def test_a_folders_header_replaces_that_of_the_collection(tmp_path: Path) -> Non
     [
         ("body:text {\n  ### x\n  a: b\n}\n", "  body: text\n", b"### x\na: b"),
         ("body:xml {\n  <a/>\n}\n", "  body: xml\n", b"<a/>"),
-        ("body:form-urlencoded {\n  a: b c\n  ~d: e\n}\n", "  body: formUrlEncoded\n", b"a=b%20c"),
+        ("body:form-urlencoded {\n  a: b c\n  ~d: e\n}\n", "  body: formUrlEncoded\n", b"a=b+c"),
+        ("body:form-urlencoded {\n  a b: ~'()!*-._+&é\n}\n", "  body: formUrlEncoded\n",
+         b"a+b=%7E%27%28%29%21*-._%2B%26%C3%A9"),
         ("body:multipart-form {\n  a: b @contentType(x/y)\n  f: @file(f.txt)\n}\n",
          "  body: multipartForm\n", b"Content-Type: x/y\r\n\r\nb\r\n"),
         ("body:file {\n  file: @file(f.txt) @contentType(a/b)\n}\n", "  body: file\n", b"content"),
@@ -263,6 +265,21 @@ def test_what_is_not_translated_is_reported(
         ("res.body.none: notContains x", False),
         ("res.headers.server: notContains x", False),
         ("res.headers.empty: notContains x", True),
+        ("res.body: isNotEmpty", True),
+        ("res.body.text: isNotEmpty", True),
+        ("res.body.list: isNotEmpty", True),
+        ("res.body.object: isNotEmpty", True),
+        ("res.body.void: isNotEmpty", False),
+        ("res.body.void[0]: isNotEmpty", False),
+        ("res.body.object.a: isNotEmpty", False),
+        ("res.body.object.b: isNotEmpty", False),
+        ("res.body.seven: isNotEmpty", False),
+        ("res.body.true: isNotEmpty", False),
+        ("res.body.null: isNotEmpty", False),
+        ("res.body.none: isNotEmpty", False),
+        ("res.headers.content-type: isNotEmpty", True),
+        ("res.headers.empty: isNotEmpty", False),
+        ("res.headers.none: isNotEmpty", False),
     ],
 )
 @needs_engine
@@ -272,7 +289,10 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_bruno(
     collection(tmp_path, **{"One.bru": request(f"assert {{\n  {line}\n}}\n")})
     done = run(tmp_path, "--strict")
     assert done.exit_code == 0, done.output
-    body = b'{"true": true, "seven": 7, "eight": "8", "text": "true", "false": false, "null": null}'
+    body = (
+        b'{"true": true, "seven": 7, "eight": "8", "text": "true", "false": false, "null": null, '
+        b'"list": [0], "object": {"a": "", "b": {}}, "void": []}'
+    )
     with RawServer(response(body, "Content-Type: application/json", "Empty:")) as server:
         path = tmp_path / "out.http"
         path.write_text(path.read_text().replace("http://h.example", server.url))
@@ -292,6 +312,7 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_bruno(
         ("res.body: isDefined", True, True),
         ("res.body: isArray", False, False),
         ("res.body: eq 7", False, False),
+        ("res.body: isNotEmpty", True, True),
     ],
 )
 @needs_engine
