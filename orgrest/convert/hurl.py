@@ -10,6 +10,7 @@ import base64
 import binascii
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -94,16 +95,36 @@ _JSON_STRING: Final = re.compile(rf"({_QUOTED}(?:\s*:)?|\\.)")
 It also matches escape sequences outside strings. Otherwise, if a string is not closed, each escaped
 quote in it would be tried as the start of another string, which takes quadratic time.
 """
+_JSON_VARIABLE: Final = re.compile(r'"\{\{\s*(?P<name>[^{}\n]+?)\s*\}\}"')
 _ONE_LINE: Final = re.compile(r"`(?P<content>(?:[^`\\\n]|\\.)*)`")
 _ANY_STATUS: Final = "status >= 100"  # otherwise, a status of 400 or above is a failure
 _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
+_IN_URL: Final = re.compile(r"^[a-z]+://[^/?#]*|\{\{[^{}]*\}\}|[?#].*|\.\w+(?=$|[?#])")
+"""Matches the parts of a URL that the name of a request does not contain."""
+_PATHS: Final = {"jsonpath": "response.body.{}", "header": "response.headers.{}"}
+"""Maps a query of a capture to what follows the request's name in a reference."""
 _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1", "output")
+
+
+@classes.frozen
+class _Capture:
+    """A variable with a value from a response.
+
+    `name` is its name in the document. `path` follows the request's name in a reference, or is ""
+    if only the JavaScript `expression` can express the value.
+    """
+
+    original: str
+    name: str
+    path: str
+    expression: str
 
 
 @classes.define
 class _Entry:
-    """A request and its expected response."""
+    """A request and its expected response. `line` is the number of its first line."""
 
+    line: int
     fields: Fields
     method: str
     url: str
@@ -119,7 +140,7 @@ class _Entry:
     directives: list[str] = classes.field(factory=list)
     definitions: list[tuple[str, str]] = classes.field(factory=list)
     assertions: list[str] = classes.field(factory=list)
-    captures: list[str] = classes.field(factory=list)
+    captures: list[_Capture] = classes.field(factory=list)
     answered: bool = False
     expected: list[str] = classes.field(factory=list)
     expected_at: int = 0
@@ -147,6 +168,41 @@ class _Reader(Reader):
         self._at = 0
 
     def requests(self) -> Iterator[Request]:
+        entries = list(self._entries())
+        defined = [name for entry in entries for name, _ in entry.definitions]
+        captured = Counter(each.name for entry in entries for each in entry.captures)
+        ends = [*(entry.line for entry in entries[1:]), len(self._lines) + 1]
+        made = []
+        for entry, end in zip(entries, ends, strict=True):
+            plain = [
+                each
+                for each in entry.captures
+                if each.path
+                and captured[each.name] == 1
+                and each.name not in defined
+                and "disabled" not in entry.directives
+                and not self._is_used(each.original, end)
+            ]
+            entry.captures = [each for each in entry.captures if each not in plain]
+            made.append((self._made(entry), plain))
+        for request, plain in made:
+            yield self._named(request, plain) if plain and request.method else request
+
+    def _is_used(self, name: str, end: int) -> bool:
+        """Return whether a line before the line `end` contains a placeholder for a variable."""
+        placeholder = re.compile(rf"\{{\{{\s*{re.escape(name)}\s*\}}\}}")
+        return any(map(placeholder.search, self._lines[: end - 1]))
+
+    def _named(self, request: Request, captures: list[_Capture]) -> Request:
+        """Return a request with a name, so that variables can refer to its response."""
+        words = re.findall(r"[A-Za-z_]\w*", re.sub(_IN_URL, "", request.url), re.ASCII)
+        return classes.evolve(
+            request,
+            captures=tuple((each.name, each.path, each.expression) for each in captures),
+            own_name=self.names.free(words[-1] if words else request.method.lower()),
+        )
+
+    def _entries(self) -> Iterator[_Entry]:
         entry: _Entry | None = None
         section = ""
         in_body = False
@@ -157,10 +213,10 @@ class _Reader(Reader):
             line = raw.strip()
             if match := _REQUEST.fullmatch(line):
                 if entry is not None:
-                    yield self._made(entry)
+                    yield entry
                 url = _without_comment(match["url"]).strip()
                 fields = Fields({}, f"{self._name}:{self._at}")
-                entry = _Entry(fields, match["method"], url, comments)
+                entry = _Entry(self._at, fields, match["method"], url, comments)
                 section, in_body, comments = "headers", False, []
             elif entry is None or line.startswith("#"):
                 if line and not line.startswith("#"):
@@ -190,7 +246,7 @@ class _Reader(Reader):
         if entry is None:
             raise ConversionError("no request found", file=self._name)
         entry.comments += comments
-        yield self._made(entry)
+        yield entry
 
     def _note(self, entry: _Entry, reason: str, line: int = 0) -> None:
         entry.fields.part({}, f"{self._name}:{line or self._at}").note(reason)
@@ -260,14 +316,15 @@ class _Reader(Reader):
     def _capture(self, entry: _Entry, key: str, value: str) -> None:
         pattern = rf"(?P<query>\w+)(?:\s+(?P<argument>{_QUOTED}))?(?P<redact>\s+redact)?"
         match = re.fullmatch(pattern, value)
-        expression = _captured(match["query"], match["argument"] or "") if match else None
+        argument = (match["argument"] or "") if match else ""
+        expression = _captured(match["query"], argument) if match else None
         if match is None or expression is None:
             self._note(entry, f"[Captures] {key}: {value}")
         else:
             if match["redact"]:
                 self._note(entry, f"redact: the value of {key} is not masked")
-            name = json.dumps(self.names.name(key))
-            entry.captures.append(f"pm.environment.set({name}, {expression});")
+            path = _PATHS.get(match["query"], "").format(_string(argument))
+            entry.captures.append(_Capture(key, self.names.name(key), path, expression))
 
     def _assertion(self, entry: _Entry, line: str) -> None:
         assertions = self._assertions_of(line)
@@ -361,10 +418,14 @@ class _Reader(Reader):
             parameters = {"username": user, "password": password}
             authorization, _ = self.credentials(entry.fields, "basic", parameters, inherited=False)
         self._expected(entry, _trimmed(entry.expected))
+        scripts = [
+            f"pm.environment.set({json.dumps(each.name)}, {each.expression});"
+            for each in entry.captures
+        ]
         checks_status = any(assertion.startswith("status ") for assertion in entry.assertions)
         return Draft(
             entry.method, url, headers, body, kind, authorization, tuple(entry.definitions),
-            scripts=([], ["\n".join(entry.captures)]), described=entry.comments,
+            scripts=([], ["\n".join(scripts)]), described=entry.comments,
             assertions=[*([] if checks_status else [_ANY_STATUS]), *entry.assertions],
             directives=[*entry.directives, *([] if entry.follows else ["no-redirect"])],
         )  # fmt: skip
@@ -419,10 +480,14 @@ class _Reader(Reader):
         def escaped(name: str) -> Variable:
             return self.names.escaped(self._variable(name))
 
-        return "".join(
-            texts.translated(piece, escaped if piece[-1:] == '"' else self._variable)
-            for piece in _JSON_STRING.split(text)
-        )
+        def translated(piece: str) -> str:
+            if match := _JSON_VARIABLE.fullmatch(piece):
+                variable = self._variable(match["name"])
+                whole = self.names.as_json(variable)
+                return texts.written([whole] if whole != variable else ['"', variable, '"'])
+            return texts.translated(piece, escaped if piece[-1:] == '"' else self._variable)
+
+        return "".join(map(translated, _JSON_STRING.split(text)))
 
     def _part(self, key: str, value: str) -> Part:
         name, match = self._text(key), _FILE.fullmatch(value)

@@ -115,7 +115,7 @@ class _Writer:
         return classes.evolve(request, definitions=tuple(kept), notes=(*request.notes, *notes))
 
     def _request(self, request: Request) -> Iterator[str]:
-        request = self._defined(request)
+        request = self._captured(self._defined(request))
         name = self._unique(_line(request.name) or _title(request))
         head = [f"### {name}"]
         notes = self._comments(request.description, request.notes)
@@ -123,6 +123,22 @@ class _Writer:
             request = classes.evolve(request, directives=(*request.directives, "disabled"))
         lines = self._written(request) if request.method else []
         yield "\n".join([*head, *notes, *lines, ""])
+
+    def _captured(self, request: Request) -> Request:
+        """Return a request with a name and, for its captures, definitions that refer to it."""
+        if not request.captures:
+            return request
+        name, number = request.own_name, 1
+        while name.lower() in self._names:  # another source may have a request of this name
+            number += 1
+            name = f"{request.own_name}_{number}"
+        self._names.add(name.lower())
+        captures = ((own, f"{{{{{name}.{path}}}}}") for own, path, _ in request.captures)
+        return classes.evolve(
+            request,
+            directives=(f"name {name}", *request.directives),
+            definitions=(*request.definitions, *captures),
+        )
 
     def _safely(self, request: Request, lines: Iterator[str]) -> Iterator[str]:
         """Yield the `lines`, or a comment if an error occurs."""
@@ -231,6 +247,16 @@ class _OrgWriter(_Writer):
     def _comment(self, line: str) -> str:
         return without_links(without_settings(line))
 
+    def _captured(self, request: Request) -> Request:
+        """Return a request with a script for its captures: blocks cannot refer to other blocks."""
+        if not request.captures:
+            return request
+        lines = [
+            f"pm.environment.set({json.dumps(name)}, {expression});"
+            for name, _, expression in request.captures
+        ]
+        return classes.evolve(request, after=(*request.after, "\n".join(lines)))
+
     def folder(self, folder: Folder, around: dict[str, str], depth: int) -> Iterator[str]:
         own = self._own(folder)
         variables = " ".join(f"{name}={_quoted(value)}" for name, value in own.items())
@@ -253,7 +279,7 @@ class _OrgWriter(_Writer):
                 yield from self.folder(item, {**around, **own}, depth + 1)
 
     def _block(self, request: Request, depth: int) -> Iterator[str]:
-        request = self._defined(request)
+        request = self._captured(self._defined(request))
         name = self._unique(without_links(_line(request.name)) or _title(request))
         own = next((d[5:] for d in request.directives if d.startswith("name ")), name)
         self._names.add(own.lower())

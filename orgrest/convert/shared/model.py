@@ -61,6 +61,9 @@ class Request:
 
     - Each piece of `body` starts on a new line.
     - `definitions` contains variables for this request only.
+    - `captures` contains the variables with values from the response: for each, its name, the
+      value's path in a reference such as `response.body.$.id`, and a JavaScript expression for the
+      value. `own_name` is the name for these references.
     - `assertions` contains the strings after `??`, and `titles` their titles. It may be shorter.
     - `before` and `after` contain the scripts that run before and after the request.
     - `place` is the request's place in the source.
@@ -83,6 +86,8 @@ class Request:
     place: str = ""
     shorthand: bool = False
     titles: tuple[str, ...] = classes.field(default=(), eq=False)
+    captures: tuple[tuple[str, str, str], ...] = ()
+    own_name: str = ""
 
 
 @classes.frozen

@@ -72,6 +72,10 @@ class Names:
         """Return an expression that escapes a variable's value for a string in JSON."""
         return self._computed("JSON.stringify(String({})).slice(1, -1)", variable)
 
+    def as_json(self, variable: Variable) -> Variable:
+        """Return an expression for a variable's value as a string in JSON, with its quotes."""
+        return self._computed("JSON.stringify(String({}))", variable)
+
     def _computed(self, code: str, variable: Variable) -> Variable:
         """Return an expression: `code` with the name of a variable in place of `{}`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -334,3 +335,96 @@ def test_what_is_no_file_of_hurls_is_not_taken_for_one(text: str, tmp_path: Path
     done = imported(tmp_path, text)
     assert done.exit_code in (0, 2)
     assert done.exit_code == 0 or "not a format that orgrest can import" in done.stderr
+
+
+CHAIN = """\
+POST http://h/api/login
+HTTP 200
+[Captures]
+token: jsonpath "$.access.token" redact
+key: header "X-Key"
+
+GET http://h/{{key}}
+Authorization: Bearer {{token}}
+HTTP 200
+"""
+
+
+def run_chain(path: Path, *more: str) -> tuple[list[bytes], str]:
+    """Run a document. Return the request lines that were sent, and the output."""
+    answer = response(b'{"access": {"token": "t"}, "id": 7}', "X-Key: k")
+    with RawServer(answer) as server:
+        path.write_text(path.read_text().replace("http://h/", f"{server.url}/"))
+        ran = CliRunner().invoke(program, [*more, str(path)])
+        assert ran.exit_code == 0, ran.output
+        found = [data.partition(b"\r\n\r\n")[0] for data in server.requests]
+    path.write_text(path.read_text().replace(f"{server.url}/", "http://h/"))
+    return found, ran.output
+
+
+@needs_engine
+def test_a_capture_is_a_reference_so_one_request_can_be_sent_alone(tmp_path: Path) -> None:
+    assert imported(tmp_path, CHAIN, "--strict").exit_code == 0
+    path = tmp_path / "out.http"
+    text = path.read_text()
+    assert "@token = {{login.response.body.$.access.token}}\n" in text
+    assert "@key = {{login.response.headers.X-Key}}\n# @name login\n" in text
+    assert "{%" not in text
+    found, _ = run_chain(path, "--name", "GET /key")
+    assert [head.partition(b" HTTP")[0] for head in found] == [b"POST /api/login", b"GET /k"]
+    assert b"Authorization: Bearer t" in found[1]
+
+
+@needs_engine
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+def test_a_capture_has_its_value_in_later_requests(output: str, tmp_path: Path) -> None:
+    assert imported(tmp_path, CHAIN, "--strict", output=output).exit_code == 0
+    found, _ = run_chain(tmp_path / output, "test")
+    assert found[1].startswith(b"GET /k ")
+
+
+@needs_engine
+def test_captures_of_several_files_stay_apart(tmp_path: Path) -> None:
+    (tmp_path / "b.hurl").write_text(CHAIN.replace("X-Key", "Content-Length"))
+    assert imported(tmp_path, CHAIN, str(tmp_path / "b.hurl")).exit_code == 0
+    found, _ = run_chain(tmp_path / "out.http", "test")
+    assert [head.partition(b" HTTP")[0] for head in found] == [
+        b"POST /api/login", b"GET /k", b"POST /api/login", b"GET /35",
+    ]  # fmt: skip
+
+
+ONE_CAPTURE = 'GET http://h/\nHTTP 200\n[Captures]\na: jsonpath "$.a"\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ONE_CAPTURE.replace('jsonpath "$.a"', "body"),
+        f'{ONE_CAPTURE}[Asserts]\nbody == "{{{{a}}}}"\n',
+        f"GET http://h/{{{{a}}}}\n\n{ONE_CAPTURE}",
+        f'{ONE_CAPTURE}\nGET http://h/{{{{a}}}}\nHTTP 200\n[Captures]\na: jsonpath "$.b"\n',
+        f"{ONE_CAPTURE}\nGET http://h/{{{{a}}}}\n[Options]\nvariable: a=1\n",
+    ],
+    ids=["query", "same", "before", "again", "option"],
+)
+def test_a_capture_that_a_reference_cannot_replace_stays_a_script(
+    text: str, tmp_path: Path
+) -> None:
+    assert imported(tmp_path, text, "--strict").exit_code == 0
+    document = (tmp_path / "out.http").read_text()
+    assert 'pm.environment.set("a", ' in document
+    assert "@name" not in document
+
+
+@needs_engine
+def test_a_variable_that_is_a_whole_json_string_is_short_and_exact(tmp_path: Path) -> None:
+    body = '{"a": "{{ a }}", "b-c": ["{{b-c}}"], "d": "x{{a}}", "{{a}}": {{n}}, "u": "{{newUuid}}"}'
+    assert imported(tmp_path, f"POST http://h/\n{body}\n", "--strict").exit_code == 0
+    text = (tmp_path / "out.http").read_text()
+    assert '{"a": {{JSON.stringify(String(a))}}, ' in text
+    value = 'q"\\\n'
+    (found,) = sent(tmp_path, **{"a": value, "b-c": "7", "n": "1"})
+    sent_body = (found.body or b"").decode()
+    assert re.sub('"u": "[0-9a-f-]{36}"', "", sent_body) == (
+        f'{{"a": {json.dumps(value)}, "b-c": ["7"], "d": "xq\\"\\\\\\n", "{value}": 1, }}'
+    )
