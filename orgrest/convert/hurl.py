@@ -95,7 +95,8 @@ _JSON_STRING: Final = re.compile(rf"({_QUOTED}(?:\s*:)?|\\.)")
 It also matches escape sequences outside strings. Otherwise, if a string is not closed, each escaped
 quote in it would be tried as the start of another string, which takes quadratic time.
 """
-_JSON_VARIABLE: Final = re.compile(r'"\{\{\s*(?P<name>[^{}\n]+?)\s*\}\}"')
+_PLACEHOLDER: Final = re.compile(r"\{\{(?P<name>[^{}\n]+)\}\}")
+_JSON_VARIABLE: Final = re.compile(f'"{_PLACEHOLDER.pattern}"')
 _ONE_LINE: Final = re.compile(r"`(?P<content>(?:[^`\\\n]|\\.)*)`")
 _ANY_STATUS: Final = "status >= 100"  # otherwise, a status of 400 or above is a failure
 _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
@@ -169,29 +170,25 @@ class _Reader(Reader):
 
     def requests(self) -> Iterator[Request]:
         entries = list(self._entries())
-        defined = [name for entry in entries for name, _ in entry.definitions]
+        defined = {name for entry in entries for name, _ in entry.definitions}
         captured = Counter(each.name for entry in entries for each in entry.captures)
+        first_uses: dict[str, int] = {}
+        for number, line in enumerate(self._lines, 1):
+            for match in _PLACEHOLDER.finditer(line):
+                first_uses.setdefault(match["name"].strip(), number)
         ends = [*(entry.line for entry in entries[1:]), len(self._lines) + 1]
         made = []
         for entry, end in zip(entries, ends, strict=True):
-            plain = [
-                each
-                for each in entry.captures
-                if each.path
-                and captured[each.name] == 1
-                and each.name not in defined
-                and "disabled" not in entry.directives
-                and not self._is_used(each.original, end)
-            ]
-            entry.captures = [each for each in entry.captures if each not in plain]
+            plain: list[_Capture] = []
+            others: list[_Capture] = []
+            for each in entry.captures:
+                is_plain = each.path and captured[each.name] == 1 and each.name not in defined
+                is_plain = is_plain and first_uses.get(each.original, end) >= end
+                (plain if is_plain and "disabled" not in entry.directives else others).append(each)
+            entry.captures = others
             made.append((self._made(entry), plain))
         for request, plain in made:
             yield self._named(request, plain) if plain and request.method else request
-
-    def _is_used(self, name: str, end: int) -> bool:
-        """Return whether a line before the line `end` contains a placeholder for a variable."""
-        placeholder = re.compile(rf"\{{\{{\s*{re.escape(name)}\s*\}}\}}")
-        return any(map(placeholder.search, self._lines[: end - 1]))
 
     def _named(self, request: Request, captures: list[_Capture]) -> Request:
         """Return a request with a name, so that variables can refer to its response."""
@@ -324,6 +321,8 @@ class _Reader(Reader):
             if match["redact"]:
                 self._note(entry, f"redact: the value of {key} is not masked")
             path = _PATHS.get(match["query"], "").format(_string(argument))
+            if match["query"] == "header" and not re.fullmatch(TCHARS, _string(argument)):
+                path = ""
             entry.captures.append(_Capture(key, self.names.name(key), path, expression))
 
     def _assertion(self, entry: _Entry, line: str) -> None:
@@ -482,7 +481,7 @@ class _Reader(Reader):
 
         def translated(piece: str) -> str:
             if match := _JSON_VARIABLE.fullmatch(piece):
-                variable = self._variable(match["name"])
+                variable = self._variable(match["name"].strip())
                 whole = self.names.as_json(variable)
                 return texts.written([whole] if whole != variable else ['"', variable, '"'])
             return texts.translated(piece, escaped if piece[-1:] == '"' else self._variable)

@@ -14,7 +14,7 @@ from orgrest.convert.shared.model import ConversionError
 from orgrest.http.values.references import references
 
 _BRACES: Final = re.compile(r"\{\{(?!\{)")
-_CALL: Final = re.compile(r"\{\{[ \t]*([^{}\n]+?)[ \t]*\}\}")
+_CALL: Final = re.compile(r"\{\{([^{}\n]+)\}\}")
 # Matches comments in JSON, and strings, whose content is never a comment.
 _JSON_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _NOT_IN_NAME: Final = re.compile(r"[^\w.-]+")
@@ -78,7 +78,7 @@ def translated(text: str, variable: Callable[[str], Variable]) -> str:
     `variable` translates the text between the braces. Raises ConversionError if the result would be
     parsed differently.
     """
-    return replaced(_CALL, text, lambda match: variable(match[1]))
+    return replaced(_CALL, text, lambda match: variable(match[1].strip()))
 
 
 def replaced(

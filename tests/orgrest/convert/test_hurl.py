@@ -308,6 +308,11 @@ def test_a_large_body_with_a_string_that_is_not_closed_is_imported(tmp_path: Pat
     assert found.body == body.encode()
 
 
+def test_a_large_placeholder_that_is_not_closed_is_imported(tmp_path: Path) -> None:
+    done = imported(tmp_path, 'POST http://h/\n{"a": "{{' + " " * 100_000 + '"}\n', "--strict")
+    assert done.exit_code == 0, done.output
+
+
 def test_options_become_directives(tmp_path: Path) -> None:
     text = (
         "GET http://h.example/\n[Options]\nskip: true\nmax-time: 5s\nverbose: true\nHTTP 200\n`a`\n"
@@ -384,6 +389,14 @@ def test_a_capture_has_its_value_in_later_requests(output: str, tmp_path: Path) 
 
 
 @needs_engine
+@pytest.mark.parametrize("path", ["response", "delete", ""])
+def test_a_capture_may_come_from_a_path_with_any_name(path: str, tmp_path: Path) -> None:
+    assert imported(tmp_path, CHAIN.replace("api/login", path), "--strict").exit_code == 0
+    found, _ = run_chain(tmp_path / "out.http", "test")
+    assert found[1].startswith(b"GET /k ")
+
+
+@needs_engine
 def test_captures_of_several_files_stay_apart(tmp_path: Path) -> None:
     (tmp_path / "b.hurl").write_text(CHAIN.replace("X-Key", "Content-Length"))
     assert imported(tmp_path, CHAIN, str(tmp_path / "b.hurl")).exit_code == 0
@@ -400,12 +413,13 @@ ONE_CAPTURE = 'GET http://h/\nHTTP 200\n[Captures]\na: jsonpath "$.a"\n'
     "text",
     [
         ONE_CAPTURE.replace('jsonpath "$.a"', "body"),
+        ONE_CAPTURE.replace('jsonpath "$.a"', 'header "A}}"'),
         f'{ONE_CAPTURE}[Asserts]\nbody == "{{{{a}}}}"\n',
         f"GET http://h/{{{{a}}}}\n\n{ONE_CAPTURE}",
         f'{ONE_CAPTURE}\nGET http://h/{{{{a}}}}\nHTTP 200\n[Captures]\na: jsonpath "$.b"\n',
         f"{ONE_CAPTURE}\nGET http://h/{{{{a}}}}\n[Options]\nvariable: a=1\n",
     ],
-    ids=["query", "same", "before", "again", "option"],
+    ids=["query", "header", "same", "before", "again", "option"],
 )
 def test_a_capture_that_a_reference_cannot_replace_stays_a_script(
     text: str, tmp_path: Path
