@@ -19,7 +19,7 @@ from orgrest.run.run import Run
 from orgrest.run.services import Services
 from orgrest.run.settings import Settings
 
-[PAGE] = [page for page in PAGES if page.name == "logins.md"]
+[PAGE] = [page for page in PAGES if page.match("how-to/logins.md")]
 DOCUMENTS = [block for block in blocks(PAGE) if block.language == "http"]
 [ENVIRONMENT] = [block for block in blocks(PAGE) if block.language == "json"]
 TOKEN = 'GET https://api.example.com/api\nAuthorization: Bearer {{$auth.token("login")}}\n'

@@ -346,7 +346,7 @@ CHAIN = """\
 POST http://h/api/login
 HTTP 200
 [Captures]
-token: jsonpath "$.access.token" redact
+token: jsonpath "$.access.token"
 key: header "X-Key"
 
 GET http://h/{{key}}
