@@ -209,17 +209,27 @@ def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, s
     required=True,
     callback=_builds,
     metavar="NAME=COMMAND",
-    help="A build to try: COMMAND replaces the command of the campaign's first target. Repeat this "
-    "option for each build, oldest first.",
+    help="A build to try: COMMAND replaces the command of the target that shows the bug. Repeat "
+    "this option for each build, oldest first.",
+)
+@click.option(
+    "-t",
+    "--target",
+    "replaced",
+    default="",
+    metavar="TARGET",
+    help="The campaign's target that the builds replace, if several targets may have the bug.",
 )
 @trust_option
-def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> None:
+def bisect_command(folder: Path, builds: list[tuple[str, str]], replaced: str, trust: bool) -> None:
     """Find the first build that shows a bug.
 
     FIND is a folder in a campaign's finds/. A binary search runs the find's program with some of
     the builds. A build shows the bug if its verdict has the same kind as the verdict stored in the
     find. The result is stored in the find, for the report. The exit status is 0 if the first build
     with the bug was found, otherwise 1, for example if all builds show the bug.
+
+    TARGET is written as for `scriptschema fuzz`, for example 'command:luau {file}'.
 
     \b
     scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\
@@ -235,7 +245,8 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]], trust: bool) -> 
 
     with _using_targets():
         find, config = trusted_find(folder, trust=trust)
-        bisection = bisect(config, find, finds.tree_of(folder, find.stem), builds, print_result)
+        tree = finds.tree_of(folder, find.stem)
+        bisection = bisect(config, find, tree, builds, print_result, replaced)
         click.echo(str(bisection))
         if bisection.first is not None:
             finds.save(folder, attrs.evolve(find, bisection=str(bisection)))

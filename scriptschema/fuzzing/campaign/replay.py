@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -16,7 +17,8 @@ from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.runner import Runner, try_commands
-from scriptschema.fuzzing.oracles.verdict import Verdict
+from scriptschema.fuzzing.oracles import differential, judging, round_trip
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Spelling
 from scriptschema.fuzzing.targets.description import WITH_COMMAND, TargetError
@@ -113,34 +115,42 @@ def bisect(
     tree: ModuleSet,
     builds: Sequence[tuple[str, str]],
     on_run: Callable[[str, bool], None],
+    replaced: str = "",
 ) -> Bisection:
     """Find the first build that shows a find's bug.
 
     `config` is the configuration of the find's campaign. `tree` is the find's smallest program.
     `builds` are (name, command) pairs, oldest first. Each command replaces the command of the
-    campaign's first target. A build shows the bug if its verdict is of the same kind as the find's.
-    Stacks are not compared, because they may differ between builds. `on_run` is called with the
-    name of each build that was run, and whether it shows the bug. Each build runs a one-line
-    program first, because a build that cannot run anything would wrongly seem to be free of the
-    bug. The same applies to the campaign's other targets, its checker and its printer.
+    target that shows the bug, or of the target `replaced`, a value of `--target`. A build shows the
+    bug if its verdict is of the same kind as the find's. Stacks are not compared, because they may
+    differ between builds. `on_run` is called with the name of each build that was run, and whether
+    it shows the bug. Each build runs a one-line program first, because a build that cannot run
+    anything would wrongly seem to be free of the bug. The same applies to the campaign's other
+    targets, its checker and its printer.
 
-    Raises JudgeError, and TargetError, for example if a build cannot run a one-line program.
+    Raises JudgeError, and TargetError, for example if a build cannot run a one-line program, or if
+    several targets may have the bug.
     """
     bisection = Bisection([name for name, _ in builds], {})
     wanted = find.signature.seen.kind
-    try_commands(attrs.evolve(config, targets=config.targets[1:]))
+    target = _replaced(config, find, replaced)
+    others = config.targets[:target] + config.targets[target + 1 :]
+    try_commands(attrs.evolve(config, targets=others))
 
     def shows(number: int) -> bool:
         name, command = builds[number]
         if name not in bisection.shows:
-            built = _with_build(config, command)
+            built = _with_build(config, target, command)
             try:
-                try_target(built.targets[0])
+                try_target(built.targets[target])
             except TargetError as error:
                 raise TargetError(f"{name}: {error}") from None
-            verdict, _ = run(built, find, tree, find.smallest.style)
-            kind = "" if verdict is None else verdict.signature.kind
-            bisection.shows[name] = outcome.agree(kind, wanted)
+            verdict, runs = run(built, find, tree, find.smallest.style)
+            bisection.shows[name] = (
+                verdict is not None
+                and outcome.agree(verdict.signature.kind, wanted)
+                and target in _suspected(built, verdict.signature, runs)
+            )
             on_run(name, bisection.shows[name])
         return bisection.shows[name]
 
@@ -158,10 +168,66 @@ def bisect(
     return attrs.evolve(bisection, first=builds[bad][0], before=builds[good][0])
 
 
-def _with_build(config: Config, command: str) -> Config:
-    first, *others = config.targets
-    if first.kind not in WITH_COMMAND:
+def _replaced(config: Config, find: Find, word: str) -> int:
+    """Return the index of the target that builds replace. `word` is a value of `--target` or empty.
+
+    Raises TargetError if no target has the bug, or if it is not known which target has it.
+    """
+    signature = find.signature.seen
+    role = signature.detail.partition(":")[0]
+    if signature.kind == round_trip.KIND or role == "checker":
+        place = "scriptschema's own parser" if role == "parse" else f"the campaign's {role}"
         raise TargetError(
-            f"bisection requires a campaign whose target is a command, found {first.kind}"
+            f"bisection replaces a target, but this bug is in {place}: run the find's program with "
+            "each build of it instead"
         )
-    return attrs.evolve(config, targets=(attrs.evolve(first, command=command), *others))
+    words = [f"{each.kind}:{each.command}" for each in config.targets]
+    if word:
+        if word not in words:
+            raise TargetError(
+                f"the campaign has no target {word!r}; its targets: {', '.join(map(repr, words))}"
+            )
+        return words.index(word)
+    suspected = _suspected(config, signature, find.smallest.runs)
+    if len(suspected) > 1:
+        values = " or ".join(f"--target {shlex.quote(words[number])}" for number in suspected)
+        raise TargetError(
+            f"several targets may have the bug; say which one the builds replace: {values}"
+        )
+    return suspected[0]
+
+
+def _suspected(config: Config, signature: Signature, runs: Sequence[Run]) -> list[int]:
+    """Return the indices of the targets that may have a bug, given its signature and its runs.
+
+    If only the runs of two targets differ, either of them may have the bug.
+    """
+    every = [*range(len(config.targets))]
+    numbers = [number for number in every for _ in config.targets[number].variants]
+    kind = signature.kind
+
+    def targets_of(chosen: Iterable[bool]) -> list[int]:
+        pairs = zip(numbers, chosen, strict=False)
+        return sorted({number for number, is_chosen in pairs if is_chosen})
+
+    if kind in outcome.BROKEN | outcome.LIMITS:
+        return targets_of(outcome.agree(run.outcome.kind, kind) for run in runs) or every
+    if kind == judging.ACCEPTED:
+        return targets_of(run.outcome.kind in judging.ACCEPTING for run in runs) or every
+    names = differential.short_names(runs)
+    same, different = (
+        targets_of(name in part.split(", ") for name in names)
+        for part in signature.detail.rpartition(" / ")[::2]
+    )
+    is_known = len(different) == 1 and (len(same) > 1 or same == different)
+    return different if kind == differential.KIND and is_known else every
+
+
+def _with_build(config: Config, number: int, command: str) -> Config:
+    targets = [*config.targets]
+    if targets[number].kind not in WITH_COMMAND:
+        raise TargetError(
+            f"bisection requires a campaign whose target is a command, found {targets[number].kind}"
+        )
+    targets[number] = attrs.evolve(targets[number], command=command)
+    return attrs.evolve(config, targets=tuple(targets))

@@ -29,6 +29,8 @@ from scriptschema.luau.breaking import is_luau
 TYPES: Final = "types"
 ACCEPTED: Final = "accepted"
 """The kind of verdict on a source that ran to completion although it is not valid Luau."""
+ACCEPTING: Final = frozenset([outcome.OK, outcome.FLOOD])
+"""The outcomes of runs that such a verdict is about."""
 OWN: Final = "own"
 UNCLEAR: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, TYPES, ACCEPTED])
 """Kinds of verdicts whose signatures alone do not identify a bug: the reduced program is needed,
@@ -153,7 +155,7 @@ class Judge:
             return attrs.evolve(verdict, signature=attrs.evolve(verdict.signature, detail=detail))
         if verdict is None and ACCEPTED in self.oracles:
             pairs = zip(differential.short_names(runs), runs, strict=True)
-            names = [name for name, run in pairs if run.outcome.kind in (outcome.OK, outcome.FLOOD)]
+            names = [name for name, run in pairs if run.outcome.kind in ACCEPTING]
             if names and not is_luau(text):
                 message = f"source that is not valid Luau was accepted by {', '.join(names)}"
                 verdict = Verdict(Signature(ACCEPTED, ", ".join(names)), message)

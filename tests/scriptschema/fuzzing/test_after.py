@@ -131,6 +131,68 @@ def test_no_build_is_blamed_because_another_build_runs_nothing(
     assert finds.load(folder).bisection == ""
 
 
+def bisected(folder: Path, *builds: str, target: str = "") -> str:
+    """Return the last line that `bisect` prints, or its error."""
+    words = [f"--build={build}" for build in builds]
+    words += [f"--target={target}"] if target else []
+    done = run_here("bisect", "--trust", folder, *words)
+    return (done.stderr or done.stdout.splitlines()[-1]).decode()
+
+
+def test_a_build_is_blamed_for_a_crash_of_the_second_target(tmp_path: Path) -> None:
+    good, bad = (build(tmp_path, name, name == "bad") for name in ("good", "bad"))
+    commands = [each.partition("=")[2] for each in (good, bad)]
+    config = Config(targets=tuple(Description("command", each) for each in commands)).as_json()
+    runs = [a_run("good"), a_run("bad", "crash", error="SIGSEGV")]
+    folder = add(tmp_path, Signature("crash", "SIGSEGV"), runs, config=config)
+    last = bisected(folder, good, bad)
+    assert last.strip() == "bad is the first build with the bug, good the last without it"
+    assert "the newest build, good, does not show the bug" in bisected(folder, bad, good)
+
+
+@pytest.mark.parametrize(
+    ("detail", "runs", "replaced"),
+    [
+        ("a / b", "ab", ""),
+        ("a, b / c", "abc", "c"),
+        ("a / b, c", "abc", ""),  # b and c may differ, too
+    ],
+)
+def test_builds_replace_the_target_that_differs_from_the_others(
+    tmp_path: Path, detail: str, runs: str, replaced: str
+) -> None:
+    def script(name: str, prints: int) -> str:
+        (tmp_path / name).write_text(f"echo {prints}\n")
+        return f"sh {tmp_path / name} {{file}}"
+
+    targets = tuple(Description("command", script(name, 1)) for name in runs)
+    shown = [a_run(name) for name in runs]
+    signature = Signature("difference", detail)
+    folder = add(tmp_path, signature, shown, config=Config(targets=targets).as_json())
+    builds = [f"old={script('old', 1)}", f"new={script('new', 2)}"]
+    answer = "new is the first build with the bug, old the last without it"
+    if replaced:
+        assert answer in bisected(folder, *builds)
+        return
+    unknown = bisected(folder, *builds)
+    assert "several targets may have the bug" in unknown
+    assert finds.load(folder).bisection == ""
+    for target in targets:
+        word = f"command:{target.command}"
+        assert f"--target '{word}'" in unknown
+        assert answer in bisected(folder, *builds, target=word)
+    assert "has no target 'pluau'" in bisected(folder, *builds, target="pluau")
+
+
+def test_no_build_of_a_target_is_blamed_for_a_bug_of_the_printer(tmp_path: Path) -> None:
+    config = Config(targets=(Description("command", "true {file}"),), printer="echo").as_json()
+    signature = Signature("round-trip", "printer: a different tree")
+    folder = add(tmp_path, signature, [a_run("true")], config=config)
+    answer = bisected(folder, build(tmp_path, "old", False), build(tmp_path, "new", False))
+    assert "this bug is in the campaign's printer" in answer
+    assert finds.load(folder).bisection == ""
+
+
 def test_characters_in_which_outputs_differ_are_shown_as_escapes(tmp_path: Path) -> None:
     script = tmp_path / "luau.sh"
     script.write_text("test $1 = -O2 && printf 'a\\vb\\033\\n' || printf 'a\\nb\\n'\n")
@@ -186,6 +248,7 @@ def test_no_bug_is_blamed_because_another_target_runs_nothing(tmp_path: Path, co
 
 def assert_is_named(message: bytes, command: str, find: Path, target: Description) -> None:
     builds = [f"--build={name}={target.command}" for name in "ab"] if command == "bisect" else []
+    builds += [f"--target=command:{target.command}"] * bool(builds)
     done = run_here(command, "--trust", find, *builds)
     assert done.returncode == 1
     assert message in done.stderr
