@@ -39,7 +39,8 @@ from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
 
 _ROUND_TRIPS: Final = 64
-"""The round trip is checked for one in this many programs, and for each program that is kept."""
+"""scriptschema's own round trip is checked for one in this many programs, and for each program that
+is kept. A campaign's printer is run on every program."""
 
 _PAUSE: Final = 0.1
 """The pause in seconds before looking again for inputs of another engine."""
@@ -246,9 +247,7 @@ class Fuzzer:
         if program.parent is not None:
             program.parent.count(ended=ended)
         new = self._is_new(program, runs, numbers, batch) and "corpus" not in program.origin
-        verdict = self.runner.judge.judge(program.sources, runs, program.plain)
-        if verdict is None and (new or self._looked % _ROUND_TRIPS == 0):
-            verdict = self.runner.judge.judge_text(program.sources, program.plain)
+        verdict = self._judge(program, runs, own=new or self._looked % _ROUND_TRIPS == 0)
         verdict = verdict or program.claim
         if verdict is not None:
             self._suspect(program, runs, verdict, batch, following)
@@ -265,6 +264,10 @@ class Fuzzer:
         if "input" in program.origin:
             batch.inputs.append(program.origin["input"])
 
+    def _judge(self, program: MadeProgram, runs: list[Run], *, own: bool) -> Verdict | None:
+        judge, sources, plain = self.runner.judge, program.sources, program.plain
+        return judge.judge(sources, runs, plain) or judge.judge_text(sources, plain, own=own)
+
     def _compare(
         self,
         program: MadeProgram,
@@ -273,7 +276,7 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        verdict = self.runner.judge.judge(program.sources, runs, program.plain)
+        verdict = self._judge(program, runs, own=False)
         if verdict is not None and verdict.signature.kind in outcome.LIMITS:
             return  # the rewritten program may need more time or memory
         if verdict is None:

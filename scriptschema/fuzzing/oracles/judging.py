@@ -180,14 +180,17 @@ class Judge:
         verdict = differential.rewritten_difference(name, runs, rewritten, self.ulps)
         return verdict if verdict is not None and is_determined(sources) else None
 
-    def judge_text(self, sources: Sources, plain: Sources | None = None) -> Verdict | None:
+    def judge_text(
+        self, sources: Sources, plain: Sources | None = None, *, own: bool = True
+    ) -> Verdict | None:
         """Return the verdict of the round-trip oracles, which run no target, or None.
 
-        If `sources` were rendered with a style, `plain` contains them in the plain style.
+        If `sources` were rendered with a style, `plain` contains them in the plain style. If `own`
+        is false, only the campaign's printer is checked, not scriptschema's own.
         """
         if "round-trip" not in self.oracles:
             return None
-        verdict = round_trip.own(sources, plain)
+        verdict = round_trip.own(sources, plain) if own else None
         if verdict is None and self._printer is not None and sources.module is None:
             verdict = round_trip.by_command(self._printer, sources)
         return verdict

@@ -45,6 +45,7 @@ from scriptschema.fuzzing.uncalled import body_of, runs_nothing, uncalled
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import check
+from scriptschema.luau.sources import encode
 from scriptschema.messages import ModuleSet
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
@@ -701,6 +702,30 @@ def test_each_bug_of_a_printer_is_a_find(tmp_path: Path) -> None:
         "StatContinue, StatWhile": 1,
         "ExprBinary.Op.FloorDiv": 1,
     }
+
+
+def test_no_program_that_runs_is_kept_from_the_printer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed, ran = tmp_path / "printed", []
+    target = Description("command", "true {file}")
+    config = Config((target,), printer=f"tee -a {printed}", size=20)
+    seeds = [wire.encode(parse(f"print({number})").tree) for number in range(3)]
+    fuzzer = Fuzzer(config, seed=1, corpus=[wire.encode(parse("return 7").tree)])
+    fuzzer.run_first(seeds)
+    submit = fuzzer.runner.submit
+
+    def watched(sources: Sources, **options: Any) -> None:
+        ran.append(sources)
+        submit(sources, **options)
+
+    monkeypatch.setattr(fuzzer.runner, "submit", watched)
+    batch = fuzzer.work(seconds=60, programs=20)
+    fuzzer.close()
+    assert not batch.suspects
+    assert len(ran) == 20
+    text = printed.read_bytes()
+    assert all(encode(each.program) in text for each in ran if each.module is None)
 
 
 def test_a_bug_of_a_printer_is_not_taken_for_one_of_an_operator_that_reduction_adds(
