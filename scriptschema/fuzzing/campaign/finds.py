@@ -180,9 +180,7 @@ class Find:
         Earlier versions left something out, such as the exception's class, or put in what the
         parser said about the output of a printer.
         """
-        if round_trip.is_printed(self.signature):
-            signature = attrs.evolve(self.signature, detail=round_trip.PRINTED)
-            self.verdict = attrs.evolve(self.verdict, signature=signature)
+        self.verdict = attrs.evolve(self.verdict, signature=round_trip.updated(self.verdict))
         verdict = broken([self._reread(run, folder) for run in self.smallest.runs])
         if verdict is None or not self.smallest.is_luau:
             return

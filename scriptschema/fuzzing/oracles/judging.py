@@ -321,7 +321,8 @@ def is_clear(signature: Signature) -> bool:
         return False
     if signature.kind == round_trip.KIND:
         what, _, detail = signature.detail.partition(": ")[2].partition(": ")
-        return what != round_trip.DIFFERENT and is_clear(Signature(what, detail))
+        changed = what in (round_trip.DIFFERENT, round_trip.INVALID)
+        return not changed and is_clear(Signature(what, detail))
     if is_stack_overflow(signature.detail):  # without frames
         return False
     return signature.kind != outcome.CRASH or not re.fullmatch(

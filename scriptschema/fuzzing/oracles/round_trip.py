@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import attrs
+
 from scriptschema.base import walk
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
@@ -19,8 +21,9 @@ from scriptschema.versions import TODAY
 
 KIND: Final = "round-trip"
 DIFFERENT: Final = "a different tree"
-"""The end of the detail of a signature if the printed text is another program, or not valid."""
-PRINTED: Final = f"printer: {DIFFERENT}"
+INVALID: Final = "not valid Luau"
+"""The end of the detail of a signature if the text that a printer prints is not valid. If it is
+another program, the detail ends with `DIFFERENT`."""
 
 
 def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
@@ -72,19 +75,27 @@ def by_command(command: CommandTarget, sources: Sources) -> Verdict | None:
         original, reparsed = (parse(text, luau=TODAY) for text in (sources.program, printed.output))
     except ParseError as error:
         # The parser's message depends on the code around the wrong text.
-        text = f"the output of {name} is not valid Luau: {error}"
-        return Verdict(Signature(KIND, PRINTED), text)
+        text = f"the output of {name} is {INVALID}: {error}"
+        return Verdict(Signature(KIND, f"printer: {INVALID}"), text)
     if _as_any_printer(original) != _as_any_printer(reparsed):
-        text = f"the output of {name} is a different program"
-        return Verdict(Signature(KIND, PRINTED), text)
+        text = f"the output of {name} has {DIFFERENT}"
+        return Verdict(Signature(KIND, f"printer: {DIFFERENT}"), text)
     return None
 
 
-def is_printed(signature: Signature) -> bool:
-    """Return whether a signature is that of a printer that printed another program, or none."""
+def updated(verdict: Verdict) -> Signature:
+    """Return a verdict's signature in today's form.
+
+    For output that is not valid Luau, earlier versions named what the parser said, or the same as
+    for a different program.
+    """
+    signature = verdict.signature
     role, _, detail = signature.detail.partition(": ")
     ended = detail.partition(": ")[0] in outcome.BROKEN | outcome.LIMITS
-    return signature.kind == KIND and role == "printer" and not ended
+    is_valid = detail == DIFFERENT and f" is {INVALID}: " not in verdict.message
+    if signature.kind != KIND or role != "printer" or ended or is_valid:
+        return signature
+    return attrs.evolve(signature, detail=f"printer: {INVALID}")
 
 
 def failure(role: str, name: str, kind: str, result: Outcome) -> Verdict | None:

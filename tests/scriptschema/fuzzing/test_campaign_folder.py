@@ -168,19 +168,32 @@ def test_finds_come_in_the_order_in_which_they_were_found(tmp_path: Path) -> Non
     assert [find.name for _, find in finds.load_all(tmp_path)] == ["c", "b", "a"]
 
 
-def test_a_find_of_a_version_that_named_what_the_parser_said_is_reproduced(tmp_path: Path) -> None:
-    for number, (old, new) in enumerate(
-        {
-            "printer: expected an expression": "printer: a different tree",
-            "printer: crash: SIGSEGV": "printer: crash: SIGSEGV",
-            "printer: hang": "printer: hang",
-            "parse: expected an expression": "parse: expected an expression",
-        }.items()
-    ):
-        find = a_find(f"round-trip-{number}")
-        find.verdict = Verdict(Signature("round-trip", old), "")
-        folder = finds.add(tmp_path, find, program(seed=1))
-        assert finds.load(folder).signature == Signature("round-trip", new)
+@pytest.mark.parametrize(
+    ("old", "message", "new"),
+    [
+        ("printer: expected an expression", "", "printer: not valid Luau"),
+        (
+            "printer: a different tree",
+            "the output of cat is not valid Luau: expected an expression",
+            "printer: not valid Luau",
+        ),
+        (
+            "printer: a different tree",
+            "the output of cat is a different program",
+            "printer: a different tree",
+        ),
+        ("printer: crash: SIGSEGV", "", "printer: crash: SIGSEGV"),
+        ("printer: hang", "", "printer: hang"),
+        ("parse: expected an expression", "", "parse: expected an expression"),
+    ],
+)
+def test_a_printer_find_of_an_earlier_version_is_reproduced(
+    tmp_path: Path, old: str, message: str, new: str
+) -> None:
+    find = a_find("round-trip-1")
+    find.verdict = Verdict(Signature("round-trip", old), message)
+    folder = finds.add(tmp_path, find, program(seed=1))
+    assert finds.load(folder).signature == Signature("round-trip", new)
 
 
 @pytest.mark.parametrize(
