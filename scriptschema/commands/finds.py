@@ -143,20 +143,25 @@ def _print_outcomes(verdict: Verdict | None, runs: list[Run]) -> None:
     if verdict.difference is not None:
         for target, line in verdict.difference.sides:
             click.echo(f"  {target}: {'(nothing)' if line is None else visible(line)}")
+    _show_text(verdict.printed)
 
 
 def _show(run: Run) -> None:
-    from scriptschema.fuzzing.oracles.differential import lines_of
-    from scriptschema.fuzzing.targets.outcome import visible
-
     status = "" if run.outcome.status is None else f", status {run.outcome.status}"
     click.echo(f"{run.target}: {run.outcome.kind}{status} ({run.outcome.seconds:.2f} s)")
     for text in (run.outcome.output, run.outcome.error, run.outcome.report):
-        lines = lines_of(text)
-        for line in lines[:LINES]:
-            click.echo(f"  {visible(line[:200])}")
-        if len(lines) > LINES:
-            click.echo(f"  ... {len(lines) - LINES} more lines")
+        _show_text(text)
+
+
+def _show_text(text: str) -> None:
+    from scriptschema.fuzzing.oracles.differential import lines_of
+    from scriptschema.fuzzing.targets.outcome import visible
+
+    lines = lines_of(text)
+    for line in lines[:LINES]:
+        click.echo(f"  {visible(line[:200])}")
+    if len(lines) > LINES:
+        click.echo(f"  ... {len(lines) - LINES} more lines")
 
 
 def reduce_find(folder: Path, *, trust: bool) -> None:
@@ -276,8 +281,8 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
     With --to luau, a find becomes a regression test. It asserts that the program ends in the same
     way and prints the same output as in the first run that ended normally or with a Luau error.
     Check that this is the correct behaviour. If there is no such run, the test asserts only that
-    the program terminates. Finds whose source is not valid Luau are reported and left out, and the
-    exit status is then 1.
+    the program terminates. Finds whose source is not valid Luau and bugs of a printer, which no
+    program can test, are reported and left out, and the exit status is then 1.
 
     \b
     scriptschema export campaign/finds/NAME --to markdown
@@ -285,19 +290,14 @@ def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> 
     """
     from scriptschema import files
     from scriptschema.fuzzing.oracles.severity import rank_of
-    from scriptschema.fuzzing.report.exporting import export
+    from scriptschema.fuzzing.report.exporting import export, no_test
 
     exported = sorted(_finds_in(folders), key=lambda each: rank_of(each[1].signature))
-    left_out = [each for each in exported if form == "luau" and not each[1].smallest.is_luau]
-    exported = [each for each in exported if each not in left_out]
-    for folder, find in left_out:
-        source = folder / f"{find.stem}.luau"
-        report(
-            files.FileError(
-                f"{source} is not valid Luau, so it cannot be part of a regression test in "
-                "Luau: test that your implementation rejects the file itself"
-            )
-        )
+    problems = [no_test(folder, find) if form == "luau" else "" for folder, find in exported]
+    exported = [each for each, why in zip(exported, problems, strict=True) if not why]
+    left_out = [why for why in problems if why]
+    for why in left_out:
+        report(files.FileError(why))
     target = files.STANDARD if output is None else Path(output)
     if exported or not left_out:
         data = export(exported, form)

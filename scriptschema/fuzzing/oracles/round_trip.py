@@ -76,11 +76,15 @@ def by_command(command: CommandTarget, sources: Sources) -> Verdict | None:
     except ParseError as error:
         # The parser's message depends on the code around the wrong text.
         text = f"the output of {name} is {INVALID}: {error}"
-        return Verdict(Signature(KIND, f"printer: {INVALID}"), text)
+        return Verdict(Signature(KIND, f"printer: {INVALID}"), text, None, _shown(printed))
     if _as_any_printer(original) != _as_any_printer(reparsed):
         text = f"the output of {name} has {DIFFERENT}"
-        return Verdict(Signature(KIND, f"printer: {DIFFERENT}"), text)
+        return Verdict(Signature(KIND, f"printer: {DIFFERENT}"), text, None, _shown(printed))
     return None
+
+
+def _shown(printed: Outcome) -> str:
+    return shortened(printed.output) or "(nothing)"
 
 
 def updated(verdict: Verdict) -> Signature:

@@ -79,11 +79,15 @@ class Difference:
 
 @attrs.frozen
 class Verdict:
-    """A bug that the runs of a program reveal: its signature, and a readable description."""
+    """A bug that the runs of a program reveal: its signature, and a readable description.
+
+    `printed` is what a printer made of the program, or empty.
+    """
 
     signature: Signature
     message: str
     difference: Difference | None = None
+    printed: str = ""
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Verdict:
@@ -93,4 +97,5 @@ class Verdict:
             Signature(**value["signature"]),
             value["message"],
             Difference(**difference) if difference else None,
+            value.get("printed", ""),
         )

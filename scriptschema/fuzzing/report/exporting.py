@@ -18,7 +18,7 @@ from xml.etree import ElementTree as ET
 
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find
-from scriptschema.fuzzing.oracles import normalisation
+from scriptschema.fuzzing.oracles import normalisation, round_trip
 from scriptschema.fuzzing.oracles.severity import severity_of
 from scriptschema.fuzzing.report.titles import names_of, title_of
 from scriptschema.fuzzing.targets.outcome import visible
@@ -62,9 +62,12 @@ def _issue(folder: Path, find: Find) -> str:
         end = run.outcome
         status = "" if end.status is None else f", status {end.status}"
         parts += [f"`{names[run.target]}`: {end.kind}{status}", ""]
-        for text in (end.output, end.error, end.report):
-            if text.strip():
-                parts += _fenced(visible(text[:_OUTPUT]), "")
+        for text in _apart([end.output, end.error, end.report]):
+            parts += _fenced(visible(text), "")
+    if find.signature.kind == round_trip.KIND:
+        parts += [_line(find.verdict.message), ""]
+        if find.verdict.printed:
+            parts += ["The printer printed:", "", *_fenced(find.verdict.printed, "lua")]
     if find.verdict.difference is not None and find.verdict.difference.ulps:
         parts += [
             f"The numbers differ by {find.verdict.difference.ulps} units in the last place.",
@@ -79,6 +82,16 @@ def _issue(folder: Path, find: Find) -> str:
     return visible("\n".join(parts))
 
 
+def _apart(texts: Sequence[str]) -> list[str]:
+    """Return the texts, cut, without those that are blank or whose lines are part of another."""
+    cut = [text[:_OUTPUT].rstrip("\n") for text in texts if text.strip()]
+    kept: list[str] = []
+    for text in sorted(dict.fromkeys(cut), key=len, reverse=True):
+        if not any(f"\n{text}\n" in f"\n{other}\n" for other in kept):
+            kept.append(text)
+    return [text for text in dict.fromkeys(cut) if text in kept]
+
+
 def _line(text: str) -> str:
     return " ".join(visible(text).split())  # a user's judge function may return several lines
 
@@ -91,6 +104,22 @@ def _fenced(text: str, language: str) -> list[str]:
 
 def _luau(found: Found) -> str:
     return "\n".join(_regression_test(folder, find) for folder, find in found)
+
+
+def no_test(folder: Path, find: Find) -> str:
+    """Return why a find cannot become a regression test in Luau, or an empty string."""
+    source = folder / f"{find.stem}.luau"
+    if find.signature.kind == round_trip.KIND:
+        return (
+            f"{source} shows a bug in printing it, not in running it, so it cannot become a "
+            "regression test in Luau: test what your printer prints for this file"
+        )
+    if not find.smallest.is_luau:
+        return (
+            f"{source} is not valid Luau, so it cannot be part of a regression test in Luau: test "
+            "that your implementation rejects the file itself"
+        )
+    return ""
 
 
 def _regression_test(folder: Path, find: Find) -> str:

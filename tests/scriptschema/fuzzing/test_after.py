@@ -1,5 +1,6 @@
 """After a campaign: bisection, reduction and export of finds, reports on several campaigns."""
 
+import contextlib
 import json
 import re
 import shutil
@@ -18,6 +19,7 @@ from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.folder import LOG, Campaign
+from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.report import content
@@ -42,7 +44,7 @@ def add(
     campaign: Path, signature: Signature, runs: list[Run], source: str = "print(1)", **more: Any
 ) -> Path:
     tree = parse(source).tree
-    verdict = Verdict(signature, "bad", more.pop("difference", None))
+    verdict = more.pop("verdict", Verdict(signature, "bad", more.pop("difference", None)))
     shown = finds.ShownProgram(4, runs, more.pop("style", None))
     find = Find(signature.name, verdict, shown, shown, is_smallest=True, **more)
     return finds.add(campaign, find, tree, tree)
@@ -328,6 +330,37 @@ def test_text_of_a_program_does_not_break_out_of_its_block(tmp_path: Path) -> No
     runs = [a_run("luau", "crash", "```\n# not a heading\n", error="SIGSEGV")]
     done = run_here("export", add(tmp_path, Signature("crash"), runs), "--to", "markdown")
     assert b"````\n```\n# not a heading\n````\n" in done.stdout
+
+
+def test_an_issue_contains_each_text_once(tmp_path: Path) -> None:
+    report = "Traceback:\n  in fmt\nKeyError: '%='\n"
+    runs = [a_run("luau", "internal error", "1\n", error="KeyError: '%='", report=report)]
+    text = run_here("export", add(tmp_path, Signature("x"), runs), "--to", "markdown").stdout
+    assert text.count(b"KeyError") == 1
+    assert b"```\n1\n```\n" in text
+    assert report.encode() in text
+
+
+def test_a_find_of_a_printer_shows_what_was_printed_and_by_which_command(tmp_path: Path) -> None:
+    printer = "sed s/1/2/"
+    settings = Config(targets=(Description("command", "true"),), printer=printer)
+    with contextlib.closing(Runner(settings)) as runner:
+        verdict, runs = runner.verdict(parse("print(1)").tree)
+    assert verdict is not None
+    config.save(tmp_path, settings)
+    folder = add(*(tmp_path, verdict.signature, runs), verdict=verdict, config=settings.as_json())
+    for form in ("markdown", "junit"):
+        text = run_here("export", folder, "--to", form).stdout.decode()
+        assert f"the output of {printer} has a different tree" in text
+        assert "The printer printed:\n\n```lua\nprint(2)\n```\n" in text
+    shown = run_here("reproduce", "--trust", folder).stdout.decode()
+    assert f"the output of {printer} has a different tree\n  print(2)\n" in shown
+    page = b"".join(pieces(content.gather(tmp_path), "1", "today")).decode()
+    assert "The printer printed:" in page
+    alone = tmp_path / "alone.luau"
+    done = run_here("export", folder, "--to", "luau", "-o", alone)
+    assert (done.returncode, alone.exists()) == (1, False)
+    assert b"shows a bug in printing it, not in running it" in done.stderr
 
 
 SOURCES = {
