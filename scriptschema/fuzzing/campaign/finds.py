@@ -247,7 +247,8 @@ class _Program:
 class Suspect(_Program):
     """A program with a verdict.
 
-    `requests` are the latest requests to the service that crashed or failed, or empty.
+    `requests` are the latest requests to the service that crashed or failed, or empty. `exception`
+    is the exception message that a reduction must keep (see `exception_of`), or empty.
     """
 
     verdict: Verdict
@@ -255,6 +256,7 @@ class Suspect(_Program):
     origin: dict[str, Any]
     requests: tuple[str, ...] = ()
     style: Spelling = None
+    exception: str = ""
 
     def seen_once(self) -> Suspect:
         """Return a copy of the suspect with a signature that marks the bug as not reproduced."""

@@ -12,7 +12,7 @@ the others, and all suspects to `triage`.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
@@ -29,7 +29,7 @@ from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles import differential, normalisation
 from scriptschema.fuzzing.oracles.construct import construct_of, contains, text_of
-from scriptschema.fuzzing.oracles.judging import is_clear
+from scriptschema.fuzzing.oracles.judging import exception_of, is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
@@ -37,6 +37,9 @@ from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.luau.repair import repair_in_place
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
+
+EXCEPTIONS: Final = 8
+"""The maximum number of exception messages for which programs of one find are kept."""
 
 _ROUND_TRIPS: Final = 64
 """scriptschema's own round trip is checked for one in this many programs, and for each program that
@@ -116,6 +119,7 @@ class Fuzzer:
         self._handed: set[Signature] = set()
         """Signatures for which the batch has a suspect. Others are only counted."""
         self._enough: Enough = MappingProxyType({})
+        self._exceptions: defaultdict[Signature, set[str]] = defaultdict(set)
         self._looked = 0
         self._first: list[bytes] = []
         self._rewritten: MadeProgram | None = None  # run next
@@ -323,7 +327,7 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        if self._counted_only(verdict.signature, program, batch):
+        if self._counted_only(verdict, program, batch):
             return
         if following is not None:
             self.runner.collect()  # discarded: `following` is submitted again below
@@ -331,8 +335,16 @@ class Fuzzer:
         if following is not None:
             self.runner.submit(following.sources)
 
-    def _counted_only(self, signature: Signature, program: MadeProgram, batch: Batch) -> bool:
-        """Return whether there are enough suspects like this. If so, count the verdict."""
+    def _counted_only(self, verdict: Verdict, program: MadeProgram, batch: Batch) -> bool:
+        """Return whether there are enough suspects like this. If so, count the verdict.
+
+        Another message of an exception is always worth a suspect.
+        """
+        signature, exception = verdict.signature, exception_of(verdict)
+        known = self._exceptions[signature]
+        if exception and exception not in known and len(known) < EXCEPTIONS:
+            known.add(exception)
+            return False
         if signature not in self._handed and not self._is_enough(signature, program):
             return False
         used = frozenset() if is_clear(signature) else construct_of(program.tree, program.style)
@@ -359,7 +371,7 @@ class Fuzzer:
             plain, plain_runs = self.runner.verdict(program.tree, whole=True)
             if plain is not None:
                 style, verdict, runs = None, plain, plain_runs
-                if self._counted_only(verdict.signature, program, batch):
+                if self._counted_only(verdict, program, batch):
                     return
         signature = verdict.signature
         second, again = self.runner.verdict(program.tree, style, whole=True, wanted=signature)

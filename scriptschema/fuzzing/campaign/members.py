@@ -1,7 +1,8 @@
 """Members of a find: other programs that probably show its bug, in `finds/NAME/members/`.
 
 A member is stored like a find, with its own signature and construct. Users can reproduce it to
-check that it shows the same bug.
+check that it shows the same bug. If the find's signature is clear, its members have the same
+signature, but each has another exception message.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from scriptschema.fuzzing.oracles.verdict import Verdict
 def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduced: Reduced) -> None:
     """Add a reduced suspect to a find as a member, unless its signature is already stored.
 
-    Raises FileError.
+    A suspect with an exception message is always added. Raises FileError.
     """
-    member = store.find_of(suspect, verdict, apart=False)
+    member = store.find_of(suspect, verdict, apart=bool(suspect.exception))
     reduced.put_into(member)
     if _place(store, member, find) is not None:
         finds.add(store.folder(find), member, suspect.tree, reduced.tree, among=MEMBERS)

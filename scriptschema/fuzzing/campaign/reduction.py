@@ -32,7 +32,7 @@ from scriptschema.fuzzing.oracles.construct import (
     text_of,
     words_of,
 )
-from scriptschema.fuzzing.oracles.judging import ACCEPTED, is_clear
+from scriptschema.fuzzing.oracles.judging import ACCEPTED, exception_of, is_clear
 from scriptschema.fuzzing.oracles.needed import needed_operations, needed_words
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
@@ -71,8 +71,8 @@ class _Test:
     """Tests whether a program, written in `style`, shows a suspect's bug.
 
     If the suspect's program, `tree`, executes no code, programs that execute code do not pass.
-    `quick` is a runner for only the target and variant that show the bug, or None to run all of
-    them.
+    If `exception` is not empty, programs with another exception message do not pass. `quick` is a
+    runner for only the target and variant that show the bug, or None to run all of them.
     """
 
     def __init__(self, runner: Runner, signature: Signature, end: float, tree: ModuleSet) -> None:
@@ -82,6 +82,7 @@ class _Test:
         self.runs = not runs_nothing(tree)
         self.operators = _operators_of(tree)
         self.style: int | None = None
+        self.exception = ""
         self.quick: Runner | None = None
 
     def verdict(
@@ -93,7 +94,11 @@ class _Test:
         """
         runner = self.runner if whole else self.quick or self.runner
         verdict, runs = runner.verdict(tree, style, whole=whole, wanted=self.signature)
-        return (verdict, runs) if verdict and verdict.signature.agrees(self.signature) else None
+        if verdict is None or not verdict.signature.agrees(self.signature):
+            return None
+        if self.exception and exception_of(verdict) != self.exception:
+            return None
+        return verdict, runs
 
     def __call__(self, tree: ModuleSet) -> bool:
         """Return whether a program shows the bug."""
@@ -148,6 +153,7 @@ def reduce_suspect(
     tree = suspect.tree
     end = time.monotonic() + seconds
     test = _Test(runner, suspect.verdict.signature, end, tree)
+    test.exception = suspect.exception
     plainly = [] if suspect.style is None or isinstance(suspect.style, str) else [None]
     for style in [*plainly, *[suspect.style] * TRIES]:
         if isinstance(style, str):

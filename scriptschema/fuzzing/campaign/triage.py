@@ -4,7 +4,8 @@ A suspect is a program whose verdict a second run confirmed (for a crash, one ru
 stored on disk immediately, so that this run or a later run can reduce it.
 
 A clear signature (stack frames or a message) identifies a bug: its first suspect becomes a find,
-and later suspects are only counted. Several bugs may share any other signature (a difference, a
+and later suspects are only counted, except that a suspect with another exception message becomes a
+member of the find. Several bugs may share any other signature (a difference, a
 hang). Its first suspect becomes a find as well, but later suspects wait in `suspects/` until they
 are reduced.
 
@@ -32,7 +33,7 @@ import attrs
 
 from scriptschema.fuzzing.campaign import finds, members
 from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
-from scriptschema.fuzzing.campaign.fuzzer import Enough
+from scriptschema.fuzzing.campaign.fuzzer import EXCEPTIONS, Enough
 from scriptschema.fuzzing.oracles.causes import Causes, compared
 from scriptschema.fuzzing.oracles.construct import (
     VARARGS,
@@ -43,7 +44,7 @@ from scriptschema.fuzzing.oracles.construct import (
     operations_of,
     text_of,
 )
-from scriptschema.fuzzing.oracles.judging import is_clear
+from scriptschema.fuzzing.oracles.judging import exception_of, is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
@@ -126,6 +127,7 @@ class Triage:
         self._unreduced: list[_Job] = []
         self._running: dict[int, _Job] = {}
         self._causes = Causes()
+        self._exceptions: dict[str, set[str]] = {}
         for find in store.by_name.values():
             self._remember(find, store.folder(find))
         for folder, find in finds.load_all(store.path, finds.SUSPECTS):
@@ -232,6 +234,9 @@ class Triage:
         job = self._running.pop(id(suspect))
         if job.find is not None:
             self._settle(job.find, reduced)
+            if reduced is not None and job.find.name in self.store.by_name:
+                self._exceptions.pop(job.find.name, None)
+                self._keep_exception(job.find, suspect)  # the reduced program may have another
             return
         group = self._groups[suspect.verdict.signature]
         group.running -= 1
@@ -273,8 +278,11 @@ class Triage:
             finds.remove(folder)
             return
         if is_clear(signature):
-            self.store.count(next(iter(group.finds.values())))
-            finds.remove(folder)
+            find = next(iter(group.finds.values()))
+            if not self._keep_exception(find, suspect, folder):
+                finds.remove(folder)
+            if folder is None:
+                self.store.count(find)
             return
         explained = self._explanation(group, suspect)
         if folder is None:
@@ -282,13 +290,46 @@ class Triage:
                 self.store.count(explained)
                 if len(group.waiting) >= _MOST_WAITING:
                     return
-            find = self.store.find_of(suspect, suspect.verdict, apart=True)
-            folder = self.store.path / finds.SUSPECTS / find.name
-            if folder.exists():  # the identical program
+            folder = self._stored(suspect)
+            if folder is None:
                 return
-            path, requests = self.store.path, suspect.requests
-            finds.add(path, find, suspect.tree, requests=requests, among=finds.SUSPECTS)
         group.waiting.append(_Job(suspect, explained=explained, folder=folder))
+
+    def _stored(self, suspect: Suspect) -> Path | None:
+        """Store a suspect that waits, and return its folder, or None if it is already waiting."""
+        find = self.store.find_of(suspect, suspect.verdict, apart=True)
+        folder = self.store.path / finds.SUSPECTS / find.name
+        if folder.exists():  # the identical program
+            return None
+        path, requests = self.store.path, suspect.requests
+        return finds.add(path, find, suspect.tree, requests=requests, among=finds.SUSPECTS)
+
+    def _keep_exception(self, find: Find, suspect: Suspect, folder: Path | None = None) -> bool:
+        """Queue a suspect as a member of `find`, and return whether its exception's message is new.
+
+        `folder` is the suspect's folder, if it has one.
+        """
+        exception = exception_of(suspect.verdict)
+        if not exception:
+            return False
+        group = self._groups[suspect.verdict.signature]
+        if find.name not in self._exceptions:
+            programs = [find, *(member for _, member in members.load_all(self.store.folder(find)))]
+            jobs = [*group.waiting, *self._running.values()]
+            self._exceptions[find.name] = {
+                *(exception_of(each.verdict) for each in programs),
+                *(job.suspect.exception for job in jobs if job.explained is find),
+            }
+        known = self._exceptions[find.name]
+        if exception in known or len(known) >= EXCEPTIONS:
+            return False
+        folder = folder or self._stored(suspect)
+        if folder is None:
+            return False
+        known.add(exception)
+        suspect = attrs.evolve(suspect, exception=exception)
+        group.waiting.append(_Job(suspect, explained=find, folder=folder))
+        return True
 
     def _believed(self, signature: Signature) -> Signature:
         """Return the signature for which a verdict is counted.
@@ -323,6 +364,10 @@ class Triage:
         if reduced is None:
             if job.explained is None and suspect.verdict.signature.kind in outcome.BROKEN:
                 self._take(suspect.seen_once())  # crashes count even if not reproduced
+            finds.remove(job.folder)
+            return
+        if suspect.exception and job.explained and job.explained.name in self.store.by_name:
+            members.add(self.store, job.explained, suspect, reduced.verdict, reduced)
             finds.remove(job.folder)
             return
         bare = suspect.verdict.signature

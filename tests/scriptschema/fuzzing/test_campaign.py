@@ -752,6 +752,39 @@ def test_a_bug_of_a_printer_is_not_taken_for_one_of_an_operator_that_reduction_a
     assert reduced == {frozenset({"string.rep"}), frozenset({"StatContinue", "StatWhile"})}
 
 
+KEYS = """
+import re, sys
+OPERATORS = {"+=": 1}
+def fmt(source):
+    for operator in re.findall(r"[-+*/^]=", source):
+        OPERATORS[operator]
+fmt(sys.stdin.read())
+"""
+
+
+def test_each_message_of_an_exception_keeps_a_program(tmp_path: Path) -> None:
+    script = tmp_path / "formatter.py"
+    script.write_text(KEYS)
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    for number, operator in enumerate(["-=", "*=", "/=", "^=", "-=", "*="]):
+        (suite / f"{number}.luau").write_text(f"local a = {number} a {operator} 2 print(a)\n")
+    target = ["-t", f"command:{sys.executable} {script}", "--seeds", suite, "--seed", 1]
+    for words in (target, []):  # the second run continues the campaign
+        done = run_here("fuzz", *words, "-o", tmp_path / "campaign", "-n", 8)
+        assert done.returncode == 0, done.stderr
+    [(path, find)] = finds.load_all(tmp_path / "campaign")
+    shown = [(path, find), *members.load_all(path)]
+    keys = {each.verdict.message.rpartition(" ")[2] for _, each in shown}
+    assert keys >= {"'-='", "'*='", "'/='", "'^='"}
+    assert len(keys) == len(shown)
+    for folder, each in shown:
+        key = each.verdict.message.rpartition("'")[0].rpartition("'")[2]
+        assert key in finds.source_of(folder, each.stem)
+    page = b"".join(pieces(gather(tmp_path / "campaign"), "1", "today")).decode()
+    assert all(key.strip("'") in page for key in keys)
+
+
 def test_a_note_of_the_user_s_is_not_a_program_that_waits(tmp_path: Path) -> None:
     with opened(tmp_path / "campaign") as it:
         folder = it.path / finds.SUSPECTS
