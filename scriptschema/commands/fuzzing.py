@@ -79,10 +79,10 @@ def reduce_command(
 
     The test is COMMAND, which must exit with status 0 if the program is still interesting. FILE is
     a Luau source (.luau, .lua, a pipe, or a file of a fuzzing engine), a tree (.pb, .textproto,
-    .json) or - for standard input. COMMAND runs without a shell. {} in COMMAND is replaced with the
-    name of a file that contains the source. {.pb}, {.textproto} and {.json} are replaced with the
-    name of a file that contains the tree. A COMMAND without any of these reads the source from
-    standard input.
+    .json) or - for standard input. COMMAND runs without a shell. {} or {file} in COMMAND is
+    replaced with the name of a file that contains the source. {.pb}, {.textproto} and {.json} are
+    replaced with the name of a file that contains the tree. A COMMAND without any of these reads
+    the source from standard input.
 
     The suffix of the output file (-o) determines whether a source or a tree is written. During the
     reduction, each smaller program is written immediately. After Ctrl-C, the file contains the
@@ -160,7 +160,8 @@ def reduce_command(
         )
         sys.exit(130)
     except NotInterestingError as error:
-        report(ValueError(f"{error}{hint}"))
+        own = path.read_bytes() if _is_shown(path, from_format, tree, test) else None
+        report(ValueError(_refusal(str(error), hint, own, tree, test)))
         sys.exit(1)
     except (CommandError, ValueError) as error:
         report(error)
@@ -176,6 +177,31 @@ def reduce_command(
     if reducer.unreliable:
         report(Warning(reducer.unreliable))
         sys.exit(1)
+
+
+def _is_shown(path: Path, form: Any, tree: ModuleSet, test: CommandTest) -> bool:
+    """Return whether the test can be tried on the bytes of the input file itself."""
+    alone = tree.module is None and test.reads_source
+    return alone and path.is_file() and holds_source(path, form)
+
+
+def _refusal(error: str, hint: str, own: bytes | None, tree: ModuleSet, test: CommandTest) -> str:
+    """Return why the test fails for the original tree. `own` are the bytes of the input file."""
+    from scriptschema.fuzzing.command_test import CommandError
+
+    try:
+        passes, ending = test.ending_for(tree if own is None else own)
+        if own is None:
+            return f"{error}{hint}\nthe command {ending}"
+        if not passes:
+            return f"{error}, and neither does the file itself\nfor the file, the command {ending}"
+        _, ending = test.ending_for(tree)
+    except CommandError as problem:
+        return f"{error}{hint}\n{problem}"
+    return (
+        f"{error}{hint}\nthe file itself passes the test, but scriptschema reduces the program "
+        f"without the file's own layout and comments\nfor this program, the command {ending}"
+    )
 
 
 def _is_source(path: Path) -> bool:

@@ -1,9 +1,9 @@
 """Uses a command as the test of a reduction. The test passes if the command's exit status is 0.
 
-The command is split into words as in a shell, but runs without a shell. `{}` in a word is replaced
-with the name of a file that contains the tree's Luau source. `{.pb}`, `{.textproto}` and `{.json}`
-are replaced with the name of a file that contains the tree in that format. A command without
-placeholders reads the source from standard input.
+The command is split into words as in a shell, but runs without a shell. `{}` or `{file}` in a word
+is replaced with the name of a file that contains the tree's Luau source. `{.pb}`, `{.textproto}`
+and `{.json}` are replaced with the name of a file that contains the tree in that format. A command
+without placeholders reads the source from standard input.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from threading import Lock
 from typing import Final
 
 from scriptschema import files
+from scriptschema.fuzzing.targets.outcome import OUTPUT, visible
 from scriptschema.fuzzing.targets.processes import kill_group
 from scriptschema.luau import sources
 from scriptschema.luau.names import DEFAULT, Names
@@ -33,7 +34,7 @@ TIMES: Final = 10
 """The time limit is `TIMES` times the duration of the latest interesting run, but at least
 `LEAST_TIME` seconds."""
 
-_PLACEHOLDER: Final = re.compile(r"\{(\.\w+)?\}")
+_PLACEHOLDER: Final = re.compile(r"\{(\.\w+)?\}|(?<!\$)\{file\}")
 
 
 class CommandError(Exception):
@@ -93,6 +94,24 @@ class CommandTest:
             with path.open("rb") as file:
                 return file.read(limit)
 
+    def ending_for(self, program: ModuleSet | bytes) -> tuple[bool, str]:
+        """Return whether the test passes for a tree or a source, and how the command ended.
+
+        The text contains the exit status and what the command printed. Raises CommandError.
+        """
+        written = (
+            {"program.luau": program} if isinstance(program, bytes) else self._files_of(program)
+        )
+        with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
+            path = Path(name) / "output"
+            with path.open("wb") as printed:
+                words, place = self._prepare(Path(name), written)
+                status = self._run(words, place, printed.fileno(), printed.fileno())
+            with path.open("rb") as file:
+                text = file.read(OUTPUT).decode("utf-8", "replace").rstrip()
+        end = f"ended with status {status}" if status is not None else f"ran for {self.limit:g} s"
+        return status == 0, f"{end} and printed" + (f":\n{visible(text)}" if text else " nothing")
+
     def holds_for(self, source: str) -> bool:
         """Return whether the command exits with status 0 for a program without a module.
 
@@ -150,14 +169,16 @@ class CommandTest:
             self.limit = min(self.max_time, max(LEAST_TIME, TIMES * took))
         return holds
 
-    def _run(self, words: list[str], program: str, output: int) -> int | None:
+    def _run(
+        self, words: list[str], program: str, output: int, errors: int = subprocess.DEVNULL
+    ) -> int | None:
         with Path(os.devnull if self.endings else program).open("rb") as standard_input:
             try:
                 process = subprocess.Popen(  # noqa: S603  # the command is the user's own
                     words,
                     stdin=standard_input,
                     stdout=output,
-                    stderr=subprocess.DEVNULL,
+                    stderr=errors,
                     start_new_session=True,  # so that `kill_group` ends its processes, too
                 )
             except OSError as error:

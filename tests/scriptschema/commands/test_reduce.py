@@ -109,6 +109,27 @@ def test_a_test_that_fails_for_the_file_as_it_is_is_an_error() -> None:
     assert not Path("small.luau").exists()
 
 
+def test_a_test_that_fails_shows_what_its_command_printed() -> None:
+    Path("test.sh").write_text("echo one\necho two >&2\nexit 3\n")
+    for words in (["program.luau"], ["-", "--from", "luau"]):
+        done = run("reduce", *words, "--test", "sh test.sh {}", stdin=SOURCE.encode())
+        assert done.returncode == 1
+        assert b"the original tree does not pass the test" in done.stderr
+        assert done.stderr.endswith(b"the command ended with status 3 and printed:\none\ntwo\n")
+    Path("strict.luau").write_text("--!strict\nprint(1)\n")
+    done = run_here("reduce", "strict.luau", "--test", "sh test.sh {}")
+    assert b"and neither does the file itself" in done.stderr
+    assert b"directives" not in done.stderr  # they are not the reason
+
+
+@pytest.mark.parametrize("word", ["{}", "{file}"])
+def test_the_placeholder_of_targets_is_one_of_tests_too(word: str) -> None:
+    done = run_here("reduce", "program.luau", "--test", f"grep -q total {word}")
+    assert done.returncode == 0, done.stderr
+    done = run_here("reduce", "program.luau", "--test", "sh -c 'file=$0; grep -q total ${file}' {}")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_test_that_fails_for_want_of_newer_syntax_leads_to_the_option_that_keeps_it() -> None:
     Path("newer.luau").write_text("--!strict\nlocal total = 0\ntotal //= 2\n")
     test = ("--test", "grep -q // {}", "-o", "small.luau")
@@ -131,7 +152,10 @@ def test_a_test_that_fails_for_want_of_newer_syntax_leads_to_the_option_that_kee
     assert b"perhaps because directives such as --!strict were dropped: " in done.stderr
     Path("comment.luau").write_text("-- mine\n")
     done = run_here("reduce", "comment.luau", "--test", "grep -q mine {}")
-    assert done.stderr.endswith(b"the original tree does not pass the test\n")
+    told = done.stderr.decode().splitlines()
+    assert told[1].endswith("the original tree does not pass the test")
+    assert told[2].startswith("the file itself passes the test, but ")
+    assert told[3] == "for this program, the command ended with status 1 and printed nothing"
 
 
 def test_a_tree_too_deep_for_the_output_is_refused_before_any_test() -> None:
