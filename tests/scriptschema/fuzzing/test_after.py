@@ -167,7 +167,8 @@ def test_builds_replace_the_target_that_differs_from_the_others(
         (tmp_path / name).write_text(f"echo {prints}\n")
         return f"sh {tmp_path / name} {{file}}"
 
-    targets = tuple(Description("command", script(name, 1)) for name in runs)
+    prints = {name: 2 if name == replaced else 1 for name in runs}
+    targets = tuple(Description("command", script(*each)) for each in prints.items())
     shown = [a_run(name) for name in runs]
     signature = Signature("difference", detail)
     folder = add(tmp_path, signature, shown, config=Config(targets=targets).as_json())
