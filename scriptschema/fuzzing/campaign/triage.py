@@ -314,7 +314,8 @@ class Triage:
             return False
         group = self._groups[suspect.verdict.signature]
         if find.name not in self._exceptions:
-            programs = [find, *(member for _, member in members.load_all(self.store.folder(find)))]
+            kept = finds.load_all(self.store.folder(find), finds.MEMBERS)
+            programs = [find, *(member for _, member in kept)]
             jobs = [*group.waiting, *self._running.values()]
             self._exceptions[find.name] = {
                 *(exception_of(each.verdict) for each in programs),

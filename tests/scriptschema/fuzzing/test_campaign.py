@@ -774,7 +774,7 @@ def test_each_message_of_an_exception_keeps_a_program(tmp_path: Path) -> None:
         done = run_here("fuzz", *words, "-o", tmp_path / "campaign", "-n", 8)
         assert done.returncode == 0, done.stderr
     [(path, find)] = finds.load_all(tmp_path / "campaign")
-    shown = [(path, find), *members.load_all(path)]
+    shown = [(path, find), *finds.load_all(path, finds.MEMBERS)]
     keys = {each.verdict.message.rpartition(" ")[2] for _, each in shown}
     assert keys >= {"'-='", "'*='", "'/='", "'^='"}
     assert len(keys) == len(shown)
