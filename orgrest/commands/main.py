@@ -187,6 +187,8 @@ def run() -> None:
         status = end.code
     # Python would free all objects first, which takes longer than sending a request.
     is_observed = sys.gettrace() is not None or sys.getprofile() is not None
+    if sys.version_info >= (3, 12):
+        is_observed = is_observed or any(map(sys.monitoring.get_tool, range(6)))
     if isinstance(status, int) and threading.active_count() == 1 and not is_observed:
         atexit._run_exitfuncs()
         for output in (sys.stdout, sys.stderr):

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     If one of them cannot be obtained, the error is sent to the generator.
     """
 
-_WORD = compiled(r"[A-Z]?[^\WA-Z_]+|[A-Z]")  # in scripts, `getUser` may be the name `get-user`
+_WORD = compiled(r"[^\W_]+")
+_PART = compiled(r"[A-Z]?[^\WA-Z_]+|[A-Z]")  # in scripts, `getUser` may be the name `get-user`
 
 # what the text of a run contains if the run may expand other texts
-_INCLUSION = compiled(r"\n[ \t]*(?:[<>]|gql)[ \t]+[^ \t{]")
-_INCLUSIONS = ("<@", "inject-variables", "require", "verb-prelude")
+_INCLUSION = compiled(r"\n[ \t]*(?:[<>]|gql)[ \t]+(?!\{%)[^ \t]")
+_INCLUSIONS = ("<@", "inject-variables", "injectvariables", "require", "verb-prelude")
 
 MAX_DEPTH = 50
 """The maximum number of requests that can be in progress, each waiting for the next."""
@@ -142,25 +143,30 @@ class RequestResults:
 class Mentions:
     """The words in a run's texts, which tell which requests the texts may refer to.
 
-    A text may refer to a request if it contains each word of the request's name once more. All
-    requests may be referred to if the run may expand other texts: those of files that it includes,
-    or values of environments that contain references.
+    A text may refer to a request if it contains each word of the request's name once more, in any
+    case. All requests may be referred to if the run may expand other texts: those of files that it
+    includes, or values and headers of environments that contain references.
     """
 
     def __init__(self, texts: Iterable[str], values: Iterable[str]) -> None:
         """Search the `texts` of the run's files, and the `values` of its environments."""
         self._all = any("{{" in value for value in values)
         self._words: Counter[str] = Counter()
+        self._parts: Counter[str] = Counter()
         for text in texts:
             lower = text.casefold()
             if any(word in lower for word in _INCLUSIONS) or _INCLUSION.search(text):
                 self._all = True
-            for word, count in Counter(_WORD.findall(text)).items():
-                self._words[word.casefold()] += count
+            self._words.update(_WORD.findall(lower))
+            for part, count in Counter(_PART.findall(text)).items():
+                self._parts[part.casefold()] += count
 
     def include(self, name: str | None) -> bool:
         """Return whether the texts may refer to the request with this name, if it has one."""
         if not name or self._all:
             return bool(name)
-        words = [word.casefold() for word in _WORD.findall(name)]
-        return all(self._words[word] > words.count(word) for word in words)
+        words = _WORD.findall(name.casefold())
+        parts = [part.casefold() for part in _PART.findall(name)]
+        return all(self._words[word] > words.count(word) for word in words) or all(
+            self._parts[part] > parts.count(part) for part in parts
+        )

@@ -170,7 +170,7 @@ class Run:
         """Carry out one step of the plan, and yield its outcome, or several for a loop.
 
         If `client` is given, it is used from now on. If `control` ends the run, the rest of a loop
-        or `run` line gets the outcome `skipped`. Call `close` after the last step.
+        or `run` line gets the outcome `skipped`. Close the context after the last step.
         """
         self._work.client = client or self._work.client
         self.place = self._name, step.line
@@ -425,10 +425,10 @@ class Run:
 
     @cached_property
     def _mentions(self) -> Mentions:
-        environments = self.context.environment.every.by_name.values()
-        settings = [setting for settings in environments for setting in settings.values()]
-        values = (setting.value for setting in settings if isinstance(setting.value, str))
-        return Mentions(self.document.texts(), values)
+        every = self.context.environment.every
+        settings = [setting for settings in every.by_name.values() for setting in settings.values()]
+        values = [setting.value for setting in settings if isinstance(setting.value, str)]
+        return Mentions(self.document.texts(), (*values, *every.headers.values()))
 
     @cached_property
     def _chosen(self) -> set[StepId]:

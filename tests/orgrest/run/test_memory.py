@@ -38,6 +38,8 @@ USES = {
     "header": "### use\nGET HOST/use?id={{log-in.response.headers.X-Id}}\n",
     "definition": "@id = {{log-in.response.body.$.id}}\n### use\nGET HOST/use?id={{id}}\n",
     "included": "### use\nPOST HOST/use\n\n<@ body.txt\n",
+    "injected": ("@file = body.txt\n### use\n# @injectVariables\nPOST HOST/use\n\n< {{file}}\n"),
+    "default header": "### use\nGET HOST/use\n",
     "GraphQL": "### use\nPOST HOST/use\n\ngql Q < query.graphql\n",
     "environment": "### use\nGET HOST/use?id={{of-environment}}\n",
     "import": "###\nimport uses.http\n\n###\nrun #use\n",
@@ -50,6 +52,7 @@ SCRIPTS = {
 }
 ORG = {
     "variable": "#+begin_src http :var data=log-in\nPOST HOST/use\n\n{{data}}\n#+end_src\n",
+    "other case": "#+begin_src http :var data=LOG-IN\nPOST HOST/use\n\n{{data}}\n#+end_src\n",
     "noweb": "#+begin_src http :noweb yes\nPOST HOST/use\n\n<<log-in()>>\n#+end_src\n",
 }
 
@@ -106,9 +109,14 @@ def test_a_response_is_kept_for_whatever_refers_to_it(
     environment = {"e": {"of-environment": of_environment}}
     (tmp_path / "http-client.env.json").write_text(json.dumps(environment))
     (tmp_path / "body.txt").write_text(reference)
+    if form == "default header":
+        (tmp_path / ".vscode").mkdir()
+        default = {"rest-client.defaultHeaders": {"X-Id": reference}}
+        (tmp_path / ".vscode" / "settings.json").write_text(json.dumps(default))
     (tmp_path / "query.graphql").write_text(f"query Q {{ a(id: {reference}) }}")
     (tmp_path / "uses.http").write_text(USES["reference"].replace("HOST", server.url))
-    sent(server, tmp_path, LOGIN + OTHERS + USES[form], "a.http")
+    login = LOGIN.replace("login\n", "login\nX-Id: 0\n") if form == "default header" else LOGIN
+    sent(server, tmp_path, login + OTHERS + USES[form], "a.http")
 
 
 @needs_engine

@@ -444,3 +444,10 @@ def test_the_process_ends_after_its_threads_and_what_is_registered_for_its_end(
         )
         assert done.returncode == status
         assert "at the end" in done.stdout.splitlines()
+
+
+def test_a_profile_of_a_command_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "profile"
+    command = ["cProfile", "-o", str(path), "-m", "scriptschema", "--version"]
+    subprocess.run([sys.executable, "-m", *command], capture_output=True, check=True)
+    assert path.stat().st_size
