@@ -380,7 +380,7 @@ class Context:
         if override is None:
             reason = f"this request asks for a value: {what}; to run it without a prompt, use"
             option = self.inputs.option_prefix and f"{self.inputs.option_prefix}var '{name}=VALUE'"
-            given_by = option or "the setting `variables`"
+            given_by = option or f"the setting `variables` for {name}"
             raise OrgrestError(f"{reason} {given_by}", code="unanswered")
         return self.secrets.add(override) if hidden else override
 
