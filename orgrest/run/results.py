@@ -141,7 +141,7 @@ class RequestResults:
 
 
 class Mentions:
-    """The words in a run's texts, which tell which requests the texts may refer to.
+    """The words in a run's texts. They show which requests the texts may refer to.
 
     A text may refer to a request if it contains each word of the request's name once more, in any
     case. All requests may be referred to if the run may expand other texts: those of files that it

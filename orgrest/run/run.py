@@ -134,7 +134,7 @@ class Run:
                 any_started = True
                 for outcome in self.evaluate(step, control=control):
                     yield outcome
-                    if latest is not None:  # the last one need not be freed
+                    if latest is not None:  # the last outcome need not be freed
                         self._release(latest)
                     latest = outcome
                     reported = (*outcome.needed, outcome)

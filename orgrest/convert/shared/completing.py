@@ -281,7 +281,7 @@ def _source(name: str, parsed: ParsedRequest) -> str:
 
 
 def _reference(name: str, item: _Item, named: Container[str]) -> ResponseReference | None:
-    """Return the reference to a response that a variable stands for, or None.
+    """Return the variable `name` as a reference to a response, or None if it is not one.
 
     `named` contains the names of the exported requests.
     """

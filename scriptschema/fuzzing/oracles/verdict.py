@@ -81,7 +81,7 @@ class Difference:
 class Verdict:
     """A bug that the runs of a program reveal: its signature, and a readable description.
 
-    `printed` is what a printer made of the program, or empty.
+    `printed` is the text that a printer printed for the program, if any.
     """
 
     signature: Signature
