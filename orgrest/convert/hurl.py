@@ -177,25 +177,41 @@ class _Reader(Reader):
             for match in _PLACEHOLDER.finditer(line):
                 first_uses.setdefault(match["name"].strip(), number)
         ends = [*(entry.line for entry in entries[1:]), len(self._lines) + 1]
-        made = []
-        for entry, end in zip(entries, ends, strict=True):
+        made = [self._made(entry) for entry in entries]
+        # orgrest rejects an expression with a reference's value if it depends on the value's type,
+        # as that of 1.0 does. A definition may pass the value on to an expression.
+        values = (value for entry in entries for _, value in entry.definitions)
+        pieces = (piece for value in values for piece in texts.pieces(value))
+        computed = self.names.computed | {x.name for x in pieces if isinstance(x, Variable)}
+        for entry, end, request in zip(entries, ends, made, strict=True):
             plain: list[_Capture] = []
             others: list[_Capture] = []
             for each in entry.captures:
                 is_plain = each.path and captured[each.name] == 1 and each.name not in defined
                 is_plain = is_plain and first_uses.get(each.original, end) >= end
+                is_plain = is_plain and each.name not in computed
                 (plain if is_plain and "disabled" not in entry.directives else others).append(each)
-            entry.captures = others
-            made.append((self._made(entry), plain))
-        for request, plain in made:
-            yield self._named(request, plain) if plain and request.method else request
+            yield self._capturing(request, plain, others) if request.method else request
 
-    def _named(self, request: Request, captures: list[_Capture]) -> Request:
-        """Return a request with a name, so that variables can refer to its response."""
+    def _capturing(
+        self, request: Request, plain: list[_Capture], others: list[_Capture]
+    ) -> Request:
+        """Return a request with captures: references for those in `plain`, else a script.
+
+        For the references, the request gets a name.
+        """
+        if others:
+            scripts = [
+                f"pm.environment.set({json.dumps(each.name)}, {each.expression});"
+                for each in others
+            ]
+            request = classes.evolve(request, after=(*request.after, "\n".join(scripts)))
+        if not plain:
+            return request
         words = re.findall(r"[A-Za-z_]\w*", re.sub(_IN_URL, "", request.url), re.ASCII)
         return classes.evolve(
             request,
-            captures=tuple((each.name, each.path, each.expression) for each in captures),
+            captures=tuple((each.name, each.path, each.expression) for each in plain),
             own_name=self.names.free(words[-1] if words else request.method.lower()),
         )
 
@@ -417,14 +433,10 @@ class _Reader(Reader):
             parameters = {"username": user, "password": password}
             authorization, _ = self.credentials(entry.fields, "basic", parameters, inherited=False)
         self._expected(entry, _trimmed(entry.expected))
-        scripts = [
-            f"pm.environment.set({json.dumps(each.name)}, {each.expression});"
-            for each in entry.captures
-        ]
         checks_status = any(assertion.startswith("status ") for assertion in entry.assertions)
         return Draft(
             entry.method, url, headers, body, kind, authorization, tuple(entry.definitions),
-            scripts=([], ["\n".join(scripts)]), described=entry.comments,
+            described=entry.comments,
             assertions=[*([] if checks_status else [_ANY_STATUS]), *entry.assertions],
             directives=[*entry.directives, *([] if entry.follows else ["no-redirect"])],
         )  # fmt: skip

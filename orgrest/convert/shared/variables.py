@@ -36,6 +36,8 @@ class Names:
         self.aliases: dict[str, Variable] = {}
         """Maps aliases, which are names that expressions can use, to their variables."""
         self._alias_of: dict[str, str] = {}
+        self.computed: set[str] = set()
+        """The variables that expressions contain, directly or by an alias."""
 
     def name(self, original: str) -> str:
         """Return the new name of a variable, which the source calls `original`."""
@@ -84,6 +86,7 @@ class Names:
         name = variable.name
         if name in DYNAMIC.values():  # needs no encoding
             return variable
+        self.computed.add(name)
         if not _IDENTIFIER.fullmatch(name) or _UNUSABLE.fullmatch(name):
             base = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
             if name not in self._alias_of:

@@ -418,8 +418,9 @@ ONE_CAPTURE = 'GET http://h/\nHTTP 200\n[Captures]\na: jsonpath "$.a"\n'
         f"GET http://h/{{{{a}}}}\n\n{ONE_CAPTURE}",
         f'{ONE_CAPTURE}\nGET http://h/{{{{a}}}}\nHTTP 200\n[Captures]\na: jsonpath "$.b"\n',
         f"{ONE_CAPTURE}\nGET http://h/{{{{a}}}}\n[Options]\nvariable: a=1\n",
+        f"{ONE_CAPTURE}\nGET http://h/{{{{a}}}}\n[Options]\nvariable: b={{{{a}}}}\n",
     ],
-    ids=["query", "header", "same", "before", "again", "option"],
+    ids=["query", "header", "same", "before", "again", "option", "defines"],
 )
 def test_a_capture_that_a_reference_cannot_replace_stays_a_script(
     text: str, tmp_path: Path
@@ -428,6 +429,25 @@ def test_a_capture_that_a_reference_cannot_replace_stays_a_script(
     document = (tmp_path / "out.http").read_text()
     assert 'pm.environment.set("a", ' in document
     assert "@name" not in document
+
+
+@needs_engine
+@pytest.mark.parametrize("value", ["12.50", "1.0", "12345678901234567890", "[1, 2]", '{"b": 1}'])
+@pytest.mark.parametrize(
+    "use",
+    ['{"p": "{{a}}"}', '{"p": "x{{a}}"}', "[Form]\np: {{a}}", "[Query]\np: {{a}}"],
+    ids=["json", "part", "form", "query"],
+)
+def test_a_captured_number_or_list_can_be_sent_as_json_or_in_a_form(
+    use: str, value: str, tmp_path: Path
+) -> None:
+    assert imported(tmp_path, f"{ONE_CAPTURE}\nPOST http://h/\n{use}\n", "--strict").exit_code == 0
+    path = tmp_path / "out.http"
+    with RawServer(response(f'{{"a": {value}}}'.encode())) as server:
+        path.write_text(path.read_text().replace("http://h/", f"{server.url}/"))
+        ran = CliRunner().invoke(program, ["test", str(path)])
+        assert ran.exit_code == 0, ran.output
+        assert len(server.requests) == 2
 
 
 @needs_engine
