@@ -29,6 +29,7 @@ from orgrest.convert.shared.model import (
 from orgrest.convert.shared.requests import Draft, Inherited, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
+from orgrest.convert.shared.variables import UNUSABLE
 from orgrest.http.syntax import TCHARS
 from orgrest.structured import json_or
 
@@ -209,6 +210,7 @@ class _Reader(Reader):
         if not plain:
             return request
         words = re.findall(r"[A-Za-z_]\w*", re.sub(_IN_URL, "", request.url), re.ASCII)
+        words = [word for word in words if not UNUSABLE.fullmatch(word)]
         return classes.evolve(
             request,
             captures=tuple((each.name, each.path, each.expression) for each in plain),

@@ -21,7 +21,8 @@ DYNAMIC: Final = {
 }
 """Postman's dynamic values that orgrest also has, mapped to their names in orgrest."""
 
-_UNUSABLE: Final = re.compile(f"{RESERVED.pattern}|encodeURIComponent|JSON|String")
+UNUSABLE: Final = re.compile(f"{RESERVED.pattern}|encodeURIComponent|JSON|String")
+"""Matches the names that have another meaning in expressions."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -87,7 +88,7 @@ class Names:
         if name in DYNAMIC.values():  # needs no encoding
             return variable
         self.computed.add(name)
-        if not _IDENTIFIER.fullmatch(name) or _UNUSABLE.fullmatch(name):
+        if not _IDENTIFIER.fullmatch(name) or UNUSABLE.fullmatch(name):
             base = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
             if name not in self._alias_of:
                 self._alias_of[name] = self.free(f"text_{base}")

@@ -397,6 +397,21 @@ def test_a_capture_may_come_from_a_path_with_any_name(path: str, tmp_path: Path)
 
 
 @needs_engine
+@pytest.mark.parametrize("path", ["JSON", "String", "encodeURIComponent"])
+def test_a_path_that_is_a_name_in_javascript_does_not_break_other_requests(
+    path: str, tmp_path: Path
+) -> None:
+    json_body, query = '{"a": "{{kind}}", "b": "x{{kind}}"}', "[Query]\nk: {{kind}}"
+    more = f"\nPOST http://h/\n{json_body}\n\nGET http://h/\n{query}\n"
+    text = CHAIN.replace("api/login", path) + more
+    assert imported(tmp_path, text, "--strict").exit_code == 0
+    found, _ = run_chain(tmp_path / "out.http", "test", "--var", "kind=1")
+    assert [head.partition(b" HTTP")[0] for head in found[1:]] == [
+        b"GET /k", b"POST /", b"GET /?k=1",
+    ]  # fmt: skip
+
+
+@needs_engine
 def test_captures_of_several_files_stay_apart(tmp_path: Path) -> None:
     (tmp_path / "b.hurl").write_text(CHAIN.replace("X-Key", "Content-Length"))
     assert imported(tmp_path, CHAIN, str(tmp_path / "b.hurl")).exit_code == 0
