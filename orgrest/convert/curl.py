@@ -17,6 +17,7 @@ import itertools
 import re
 import shlex
 from base64 import b64encode
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -355,6 +356,11 @@ def write(export: exports.Export) -> Written:
     checked: set[exports.Variable] = set()
     filled: set[exports.Variable] = set()
     notes = [call.told(test) for call in export.calls for test in call.tests]
+    occurrences = Counter(call.name for call in export.calls)
+    paths: dict[str, list[tuple[exports.Variable, str]]] = {}
+    for variable in export.variables:
+        if variable.response is not None and occurrences[variable.response[0]] == 1:
+            paths.setdefault(variable.response[0], []).append((variable, variable.response[1]))
 
     def commented(call: exports.ExportedRequest) -> list[str]:
         def quoted(word: str) -> str:
@@ -377,13 +383,7 @@ def write(export: exports.Export) -> Written:
         command = to_command(call.request, quoted, options)
         title = "".join(c if c.isprintable() else " " for c in call.name)
         guards = [_guard(names[variable], variable) for variable in call.late(checked)]
-        own = [
-            (variable, variable.response[1])
-            for variable in export.variables
-            if variable.response is not None
-            and variable not in checked
-            and [call] == [each for each in export.calls if each.name == variable.response[0]]
-        ]
+        own = [pair for pair in paths.get(call.name, ()) if pair[0] not in checked]
         checked.update(variable for variable, _ in own)
         filled.update(variable for variable, _ in own)
         reading = [_filling(names[variable], path) for variable, path in own]
