@@ -34,7 +34,8 @@ _SAID: Final = frozenset({"name", "tag", "import", "no-redirect", "no-cookie-jar
 """The directives that an export takes into account. Others are reported as lost."""
 _FROM_ENVIRONMENT: Final = re.compile(
     r'(?:\$(?:processEnv|dotenv)\s+|\$env\.|process\.env\.|env\(\s*")'
-    r'(?P<name>(?!cookies\b)(?:[A-Za-z]|_\w)\w*)(?:"\s*\))?',  # usable in the curl script
+    # The name must be usable in a script of curl commands, which sets `cookies` and `response`.
+    r'(?P<name>(?!(?:cookies|response)\b)(?:[A-Za-z]|_\w)\w*)(?:"\s*\))?',
     re.ASCII,
 )
 _ONLY_REFERENCE: Final = re.compile(r"(?:\{\{\s*|:)(?P<name>[^{}]+?)(?:\s*\}\})?")

@@ -542,3 +542,17 @@ def test_a_value_of_a_response_is_one_variable_in_any_spelling(target: str, tmp_
     script = export(path, target, *selected).stdout
     lines = [line for line in script.splitlines() if ":?" in line or "= os.environ" in line]
     assert len(lines) == 2, script  # the token and the id
+
+
+def test_an_environment_variable_named_response_is_not_replaced_by_the_login(
+    tmp_path: Path,
+) -> None:
+    require("jq")
+    path = tmp_path / "a.http"
+    path.write_text(CHAIN.replace("/1", "/1/{{$env.response}}"))
+    with RawServer(response(ANSWER)) as server:
+        script = export(path, "curl", "--var", f"host={server.url}").stdout
+        assert script.count(":?") == 1
+        (name,) = re.findall(r"\$\{(\w+):\?", script)
+        run_curl(script, **{name: "mine"})
+        assert server.requests[1].startswith(b"GET /1/mine ")
