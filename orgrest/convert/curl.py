@@ -378,12 +378,14 @@ def write(export: exports.Export) -> Written:
                 notes.append(Note(call.place, "storing the cookies of the response"))
             jar = None
         notes.extend(call.unprotected("curl", "authorization", "cookie"))
-        options = sending(follows=call.follows, jar=jar)
+        seen = {*checked, *call.kept.values()}
+        own = [pair for pair in paths.get(call.name, ()) if pair[0] not in seen]
+        options = ["--silent", "--show-error"] if own else []  # otherwise it shows its progress
+        options += sending(follows=call.follows, jar=jar)
         options += [] if call.timeout is None else ["--max-time", f"{call.timeout:g}"]
         command = to_command(call.request, quoted, options)
         title = "".join(c if c.isprintable() else " " for c in call.name)
         guards = [_guard(names[variable], variable) for variable in call.late(checked)]
-        own = [pair for pair in paths.get(call.name, ()) if pair[0] not in checked]
         checked.update(variable for variable, _ in own)
         filled.update(variable for variable, _ in own)
         reading = [_filling(names[variable], path) for variable, path in own]
@@ -410,8 +412,9 @@ def _filling(name: str, path: str) -> str:
     """Return a command that takes a variable's value from the JSON of a response."""
     program = path[1:] if path[1] == "." else f".{path[1:]}"
     reason = f"the response has no value at {path}"
+    # To `jq -e`, false is a failure, but its text is not.
     return (
-        f"{name}=$(printf '%s' \"${{response}}\" | jq -cer '{program}') || {{\n"
+        f"{name}=$(printf '%s' \"${{response}}\" | jq -er '{program} | values | tostring') || {{\n"
         f"  echo '{reason}' >&2\n  exit 1\n}}"
     )
 

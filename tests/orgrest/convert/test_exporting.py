@@ -556,3 +556,35 @@ def test_an_environment_variable_named_response_is_not_replaced_by_the_login(
         (name,) = re.findall(r"\$\{(\w+):\?", script)
         run_curl(script, **{name: "mine"})
         assert server.requests[1].startswith(b"GET /1/mine ")
+
+
+@pytest.mark.parametrize("value", [False, True, 0, 1.5, "", "false", [], {"a": [1, "b"]}])
+def test_a_script_takes_any_value_but_null_from_a_response(value: object, tmp_path: Path) -> None:
+    require("jq")
+    path = tmp_path / "a.http"
+    path.write_text(CHAIN.replace("/1", "/1\nX: <{{login.response.body.$.x}}>"))
+    data = json.dumps(json.loads(ANSWER) | {"x": value}, separators=(",", ":"))
+    with RawServer(response(data.encode())) as server:
+        run_orgrest(path, host=server.url)
+        ours, server.requests[:] = server.requests[:], []
+        run_curl(export(path, "curl", "--var", f"host={server.url}").stdout)
+        assert list(map(parts_sent, server.requests)) == list(map(parts_sent, ours))
+
+
+def test_a_script_shows_no_progress_of_a_login_but_its_errors(tmp_path: Path) -> None:
+    path = tmp_path / "a.http"
+    path.write_text(CHAIN)
+    script = export(path, "curl").stdout
+    assert "response=$(curl \\\n  --silent \\\n  --show-error \\\n" in script
+    assert script.count("--silent") == 1
+
+
+def test_a_script_stops_if_the_token_is_null(tmp_path: Path) -> None:
+    require("jq")
+    path = tmp_path / "a.http"
+    path.write_text(CHAIN)
+    with RawServer(response(b'{"data": [{"token": null}]}')) as server:
+        script = export(path, "curl", "--var", f"host={server.url}").stdout
+        with pytest.raises(subprocess.CalledProcessError):
+            run_curl(script)
+        assert len(server.requests) == 1
