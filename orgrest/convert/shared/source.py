@@ -124,10 +124,15 @@ def _moved(path: str, base: Path, target: Path) -> tuple[str, bool]:
         base = Path()
     found = bool(more) or _exists(base / first)
     is_absolute = Path(first).is_absolute() or PureWindowsPath(first).is_absolute()
-    if is_absolute or os.path.realpath(base) == os.path.realpath(target):
+    absolute, start = os.path.realpath(base), os.path.realpath(target)
+    if is_absolute or absolute == start:
         return path, found
-    beside = Path(os.path.relpath(os.path.realpath(base), os.path.realpath(target))).as_posix()
-    return texts.written([f"{beside}/{first.removeprefix('./')}", *more]), found
+    try:
+        beside = os.path.relpath(absolute, start)
+    except ValueError:  # they are on different drives of Windows
+        beside = absolute
+    written = f"{Path(beside).as_posix()}/{first.removeprefix('./')}"
+    return texts.written([written, *more]), found
 
 
 def _exists(path: Path) -> bool:

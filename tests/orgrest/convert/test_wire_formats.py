@@ -427,6 +427,24 @@ def test_a_command_finds_its_file_in_the_folder_where_it_was_run(
     assert found.body == b"content"
 
 
+def test_an_import_finds_its_file_on_another_drive_of_windows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def relpath(_path: str, _start: str) -> str:
+        raise ValueError("path is on mount 'C:', start on mount 'D:'")
+
+    monkeypatch.chdir(tmp_path)
+    for folder in (".git", "sub", "api/f"):
+        Path(folder).mkdir(parents=True)
+    Path("api/f/a.txt").write_text("content")
+    with monkeypatch.context() as patch:
+        patch.setattr("os.path.relpath", relpath)
+        assert from_folder("curl", "sub/out.http").exit_code == 0
+    assert f"< {tmp_path.resolve()}/api/f/a.txt\n" in Path("sub/out.http").read_text()
+    (found,) = sent(tmp_path / "sub")
+    assert found.body == b"content"
+
+
 @pytest.mark.parametrize("kind", FILES)
 def test_an_import_reports_a_file_that_does_not_exist(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
