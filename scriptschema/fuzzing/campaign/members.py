@@ -39,18 +39,20 @@ def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> list[tu
     moved = []
     for path, member in [*finds.load_all(store.folder(find), MEMBERS)]:
         if place := _place(store, member, into):
-            member.name = place.name
-            finds.save(path, member)
             finds.move(path, place)
             moved.append((place, member))
-    place = _place(store, find, into)
+    renamed = attrs.evolve(find, name=find.signature.name)  # it was named before its reduction
+    place = _place(store, renamed, into)
     if place is not None:
-        finds.save(store.folder(find), attrs.evolve(find, name=place.name))
+        finds.save(store.folder(find), renamed)
     store.drop(find, into=place)
     return moved
 
 
 def _place(store: FindStore, member: Find, find: Find) -> Path | None:
-    """Return a member's folder in `find`, or None if `find` already has its signature."""
-    place = store.folder(find) / MEMBERS / member.signature.name
-    return None if member.signature.name == find.signature.name or place.exists() else place
+    """Return a member's folder in `find`, or None if `find` already has its signature.
+
+    A member with an exception message has its own name, because its signature is the find's.
+    """
+    place = store.folder(find) / MEMBERS / member.name
+    return None if member.name == find.signature.name or place.exists() else place
