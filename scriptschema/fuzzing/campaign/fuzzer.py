@@ -232,6 +232,7 @@ class Fuzzer:
         self, program: MadeProgram, runs: list[Run], batch: Batch, following: MadeProgram | None
     ) -> None:
         """Count and judge a program, and keep it if it is new. `following` is running."""
+        judge = self.runner.judge
         self._looked += 1
         if program.rewriting is not None:
             self._count(program, batch.interval, runs, [])
@@ -239,7 +240,7 @@ class Fuzzer:
             return
         if program.is_broken:
             self._count(program, batch.interval, runs, [])
-            verdict = self.runner.judge.judge_refusal(program.sources.program, runs)
+            verdict = judge.judge_refusal(program.sources.program, runs)
             if verdict is not None:
                 self._suspect(program, runs, verdict, batch, following)
             return
@@ -251,15 +252,16 @@ class Fuzzer:
         if program.parent is not None:
             program.parent.count(ended=ended)
         new = self._is_new(program, runs, numbers, batch) and "corpus" not in program.origin
-        verdict = self._judge(program, runs, own=new or self._looked % _ROUND_TRIPS == 0)
-        verdict = verdict or program.claim
+        of_runs = judge.judge(program.sources, runs, program.plain) or program.claim
+        own = new or self._looked % _ROUND_TRIPS == 0
+        verdict = of_runs or judge.judge_text(program.sources, program.plain, own=own)
         if verdict is not None:
             self._suspect(program, runs, verdict, batch, following)
         elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
             batch.kept.append(data)
             self._programs.adopt(name_of(data), program.tree, ended=ended)
             self._programs.useful(program)
-        rewrites = self.runner.config.rewrites and verdict is None and ended
+        rewrites = self.runner.config.rewrites and of_runs is None and ended
         rewrites = rewrites and not program.only_compiled
         if rewrites and not self._rewritten and (new or self._looked % _REWRITTEN == 0):
             self._rewritten = self._programs.rewritten(program, runs)
@@ -267,10 +269,6 @@ class Fuzzer:
             batch.corpus.append(program.origin["corpus"])
         if "input" in program.origin:
             batch.inputs.append(program.origin["input"])
-
-    def _judge(self, program: MadeProgram, runs: list[Run], *, own: bool) -> Verdict | None:
-        judge, sources, plain = self.runner.judge, program.sources, program.plain
-        return judge.judge(sources, runs, plain) or judge.judge_text(sources, plain, own=own)
 
     def _compare(
         self,
@@ -280,14 +278,18 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        verdict = self._judge(program, runs, own=False)
+        judge, shown = self.runner.judge, program
+        verdict = judge.judge(program.sources, runs, program.plain)
         if verdict is not None and verdict.signature.kind in outcome.LIMITS:
             return  # the rewritten program may need more time or memory
         if verdict is None:
-            name, program = rewriting.name, rewriting.original
-            verdict, runs = self.runner.judge_rewritten(name, program.tree, rewriting.runs, runs)
+            name, original = rewriting.name, rewriting.original
+            verdict, both = self.runner.judge_rewritten(name, original.tree, rewriting.runs, runs)
+            if verdict is not None:
+                shown, runs = original, both
+        verdict = verdict or judge.judge_text(program.sources, program.plain, own=False)
         if verdict is not None:
-            self._suspect(program, runs, verdict, batch, following)
+            self._suspect(shown, runs, verdict, batch, following)
 
     def _count(
         self, program: MadeProgram, interval: Interval, runs: list[Run], numbers: list[int]

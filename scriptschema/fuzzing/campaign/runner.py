@@ -188,7 +188,7 @@ class Runner:
         """
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
-        verdict = self.judge_all(tree, style, runs)
+        verdict = self.judge_runs(tree, style, runs)
         is_limit = verdict is not None and verdict.signature.kind in outcome.LIMITS
         may_be_endless = len(runs) == 1 and not isinstance(style, str) and not runs_nothing(tree)
         if is_limit and may_be_endless and self._is_endless(tree, whole=whole):
@@ -201,11 +201,12 @@ class Runner:
             if rewritten is not None:
                 sources = written(rewritten, style)
                 others = self.run(sources, whole=whole)
-                if self.judge_all(rewritten, style, others) is None:
-                    verdict, runs = self.judge_rewritten(wanted.detail, tree, runs, others)
+                if self.judge_runs(rewritten, style, others) is None:
+                    verdict, both = self.judge_rewritten(wanted.detail, tree, runs, others)
                     if verdict and self._overflows(sources, whole=whole):
                         verdict = None  # the stack of the rewritten version overflows earlier
-        return verdict, runs
+                    runs = both if verdict else runs
+        return verdict or self.judge_text(tree, style), runs
 
     def _is_endless(self, tree: ModuleSet, *, whole: bool) -> bool:
         """Return whether a program itself is the cause if it hangs: it takes too many steps.
@@ -244,10 +245,19 @@ class Runner:
 
         `style` is how the program was written for these runs.
         """
+        return self.judge_runs(tree, style, runs) or self.judge_text(tree, style)
+
+    def judge_runs(self, tree: ModuleSet, style: Spelling, runs: Sequence[Run]) -> Verdict | None:
+        """Like `judge_all`, but without the round-trip oracles."""
         if isinstance(style, str):
             return self.judge.judge_refusal(style, runs)
-        plain, sources = render_module_set(tree), written(tree, style)
-        return self.judge.judge(sources, runs, plain) or self.judge.judge_text(sources, plain)
+        return self.judge.judge(written(tree, style), runs, render_module_set(tree))
+
+    def judge_text(self, tree: ModuleSet, style: Spelling) -> Verdict | None:
+        """Like `judge_all`, but with only the round-trip oracles, which need no runs."""
+        if isinstance(style, str):
+            return None
+        return self.judge.judge_text(written(tree, style), render_module_set(tree))
 
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
         """Return a runner for only the target and variant of the last broken run in `runs`.

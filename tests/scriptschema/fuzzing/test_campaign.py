@@ -728,6 +728,16 @@ def test_no_program_that_runs_is_kept_from_the_printer(
     assert all(encode(each.program) in text for each in ran if each.module is None)
 
 
+def test_a_common_bug_of_the_printer_hides_no_bug_that_a_rewritten_program_shows() -> None:
+    target = Description("command", "wc -c")  # prints something else for the rewritten program
+    config = Config((target,), printer="sed 1iprint(0)", probed=(Probed("x", runs=True),))
+    fuzzer = Fuzzer(attrs.evolve(config, mutants=0, size=20, style="plain"), seed=1)
+    batch = fuzzer.work(seconds=60, programs=30)
+    fuzzer.close()
+    kinds = {suspect.verdict.signature.kind for suspect in batch.suspects}
+    assert kinds == {"round-trip", "difference"}
+
+
 def test_a_bug_of_a_printer_is_not_taken_for_one_of_an_operator_that_reduction_adds(
     tmp_path: Path,
 ) -> None:
