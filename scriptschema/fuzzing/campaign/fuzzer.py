@@ -176,16 +176,20 @@ class Fuzzer:
         end = time.monotonic() + seconds
         count = 0
         waiting: MadeProgram | None = None
+        # While a printer or checker runs, no target may run: its run would seem to take as long.
+        runs_commands = self.runner.judge.runs_commands
         while programs is None or count < programs:
             # The next program is generated while the previous one runs.
             program = self._make()
             runs = self.runner.collect() if waiting else []
+            if waiting is not None and runs_commands:
+                self._look(waiting, runs, batch, None)
             if program is not None:
                 self.runner.submit(program.sources)
                 count += 1
-            if waiting is not None:
+            if waiting is not None and not runs_commands:
                 self._look(waiting, runs, batch, program)
-            elif program is None:
+            elif waiting is program is None:
                 time.sleep(_PAUSE)
             waiting = program
             if at_once and batch.suspects:

@@ -104,6 +104,11 @@ class Judge:
         self.compare = compare
         self.ulps = ulps
 
+    @property
+    def runs_commands(self) -> bool:
+        """Whether programs are judged with the help of a checker or a printer."""
+        return self._checker is not None or self._printer is not None
+
     def try_commands(self) -> None:
         """Run the checker and the printer on a one-line program, if the oracles use them.
 

@@ -738,6 +738,19 @@ def test_a_common_bug_of_the_printer_hides_no_bug_that_a_rewritten_program_shows
     assert kinds == {"round-trip", "difference"}
 
 
+def test_a_slow_printer_hides_no_hang(tmp_path: Path) -> None:
+    script = tmp_path / "target.sh"
+    script.write_text("case $1$(cat) in -b*777*) exec sleep 60;; esac\n")
+    target = Description("command", f"sh {script} {{variant}}", variants=("-a", "-b"), seconds=1)
+    fuzzer = Fuzzer(Config((target,), printer="sh -c 'sleep 0.7; cat'"), seed=1)
+    sources = ("print(777)", "print(1)", "print(2)")  # the last one is run first
+    fuzzer.run_first(wire.encode(parse(source).tree) for source in sources)
+    batch = fuzzer.work(seconds=60, programs=3)
+    fuzzer.close()
+    assert [str(suspect.verdict.signature) for suspect in batch.suspects] == ["hang: -b"]
+    assert batch.interval.outcomes["ok"] == 2
+
+
 def test_a_bug_of_a_printer_is_not_taken_for_one_of_an_operator_that_reduction_adds(
     tmp_path: Path,
 ) -> None:
