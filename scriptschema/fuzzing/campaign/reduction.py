@@ -289,10 +289,14 @@ def _problem(text: str) -> str:
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
     """Reduce a find without a time limit, update it, and return the reduced tree.
 
-    Returns None if the bug was not reproduced. Raises FileError, TargetError and JudgeError.
+    A member keeps its exception message, in which it may differ from its find. Returns None if the
+    bug was not reproduced. Raises FileError, TargetError and JudgeError.
     """
     bare = find.signature.bare
-    reduced = reduce_suspect(runner, finds.suspect_of(find, folder), math.inf)
+    suspect = finds.suspect_of(find, folder)
+    if folder.absolute().parent.name == finds.MEMBERS:
+        suspect = attrs.evolve(suspect, exception=exception_of(find.verdict))
+    reduced = reduce_suspect(runner, suspect, math.inf)
     if reduced is None:
         return None
     reduced.put_into(find)

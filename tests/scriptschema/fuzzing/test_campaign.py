@@ -34,6 +34,7 @@ from scriptschema.fuzzing.campaign.workers import Worker
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.construct import construct_of, operations_of
+from scriptschema.fuzzing.oracles.judging import exception_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.report.content import gather
 from scriptschema.fuzzing.report.page import pieces
@@ -806,6 +807,11 @@ def test_each_message_of_an_exception_keeps_a_program(tmp_path: Path) -> None:
         assert key in finds.source_of(folder, each.stem)
     page = b"".join(pieces(gather(tmp_path / "campaign"), "1", "today")).decode()
     assert all(key.strip("'") in page for key in keys)
+    for folder, each in shown[1:]:
+        done = run_here("reduce", "--trust", folder)
+        assert done.returncode == 0, done.stderr
+        again = finds.load(folder)
+        assert exception_of(again.verdict) == exception_of(each.verdict)
 
 
 def test_a_note_of_the_user_s_is_not_a_program_that_waits(tmp_path: Path) -> None:
