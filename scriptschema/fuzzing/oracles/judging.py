@@ -336,16 +336,17 @@ def is_clear(signature: Signature) -> bool:
 
 
 def exception_of(verdict: Verdict) -> str:
-    """Return the message of an uncaught exception without numbers, or "" for other verdicts.
+    """Return the message of an uncaught exception, normalised, or "" for other verdicts.
 
-    Exceptions at one place have one signature, but their messages may be about several bugs.
+    Exceptions at one place have one signature, but their messages may be about several bugs. Quoted
+    strings are preserved, because they distinguish `KeyError: '+='` from `KeyError: '-='`.
     """
     signature = verdict.signature
     _, _, text = verdict.message.partition(f": {outcome.INTERNAL}: ")
     name = signature.detail.rpartition(": ")[2]
     of_target = signature.kind == outcome.INTERNAL and f"{name}: " in text
     of_printer = signature.kind == round_trip.KIND
-    return re.sub(r"0x[\da-fA-F]+|\d+", "N", text) if of_target or of_printer else ""
+    return normalisation.message(text, strings=True) if of_target or of_printer else ""
 
 
 def _function(name: str) -> Function:

@@ -68,10 +68,11 @@ def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
     return text if positions else _POSITION.sub(":", text)
 
 
-def message(text: str) -> str:
+def message(text: str, *, strings: bool = False) -> str:
     """Return the first line of a message without parts that depend on the program or machine.
 
-    An exit status at the start is preserved, because it distinguishes bugs.
+    An exit status at the start is preserved, because it distinguishes bugs. If `strings` is true,
+    so are quoted strings.
     """
     first = next((line for line in text.splitlines() if line.strip()), "")[:_FIRST]
     status = _STATUS.match(first)
@@ -81,7 +82,7 @@ def message(text: str) -> str:
         (_FOLDERS, ""),
         (_POSITION, ""),
         (_ADDRESS, "…"),
-        (_QUOTED, "'…'"),
+        *([] if strings else [(_QUOTED, "'…'")]),
         (_RANDOM, "N"),  # a random word may consist of digits only
         (_NUMBER, "N"),
     ):

@@ -28,7 +28,7 @@ from scriptschema.fuzzing.oracles.construct import (
     text_of,
 )
 from scriptschema.fuzzing.oracles.differential import difference, is_repeated, ulps_apart
-from scriptschema.fuzzing.oracles.judging import Judge, JudgeError, is_clear
+from scriptschema.fuzzing.oracles.judging import Judge, JudgeError, exception_of, is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.needed import needed_operations, needed_words
 from scriptschema.fuzzing.oracles.severity import SEVERITIES, is_at_least, rank_of, severity_of
@@ -510,6 +510,20 @@ def test_a_random_word_in_a_message_does_not_make_another_bug(
     monkeypatch.setattr(tempfile, "tempdir", "/tmp/mine")
     for text in (one, other):
         assert normalisation.message(text.replace("TEMP", "/tmp/mine")) == message
+
+
+def test_what_varies_in_the_message_of_an_exception_does_not_make_another_member() -> None:
+    def exception(error: str) -> str:
+        signature = Signature("internal error", f"f < main: {error.partition(':')[0]}")
+        return exception_of(Verdict(signature, f"x: internal error: {error}"))
+
+    for one, other in (
+        ("OSError: no file: '/tmp/tmpab3_x'", "OSError: no file: '/tmp/tmpqq'"),
+        ("E: job 3f2a91bc", "E: job 30029114"),
+        ("E: node 12 at 0x7f12", "E: node 3 at 0xff"),
+    ):
+        assert exception(one) == exception(other) != ""
+    assert exception("KeyError: '+='") != exception("KeyError: '-='")
 
 
 @pytest.mark.parametrize(
