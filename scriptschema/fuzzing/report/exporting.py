@@ -110,9 +110,12 @@ def no_test(folder: Path, find: Find) -> str:
     """Return why a find cannot become a regression test in Luau, or an empty string."""
     source = folder / f"{find.stem}.luau"
     if find.signature.kind == round_trip.KIND:
+        is_own = find.signature.detail.startswith("parse: ")
+        place = "scriptschema's own parser" if is_own else "your printer"
+        instead = "`scriptschema parse` does with" if is_own else "your printer prints for"
         return (
-            f"{source} shows a bug in printing it, not in running it, so it cannot become a "
-            "regression test in Luau: test what your printer prints for this file"
+            f"{source} shows a bug of {place}, not of a target, so it cannot become a regression "
+            f"test in Luau: test what {instead} this file"
         )
     if not find.smallest.is_luau:
         return (

@@ -361,7 +361,14 @@ def test_a_find_of_a_printer_shows_what_was_printed_and_by_which_command(tmp_pat
     alone = tmp_path / "alone.luau"
     done = run_here("export", folder, "--to", "luau", "-o", alone)
     assert (done.returncode, alone.exists()) == (1, False)
-    assert b"shows a bug in printing it, not in running it" in done.stderr
+    assert b"shows a bug of your printer, not of a target" in done.stderr
+
+
+def test_a_find_of_our_own_parser_is_not_blamed_on_the_user_s_printer(tmp_path: Path) -> None:
+    folder = add(tmp_path, Signature("round-trip", "parse: a different tree"), [])
+    done = run_here("export", folder, "--to", "luau")
+    assert b"shows a bug of scriptschema's own parser, not of a target" in done.stderr
+    assert b"printer" not in done.stderr
 
 
 SOURCES = {
