@@ -175,26 +175,37 @@ def _replaced(config: Config, find: Find, word: str) -> int:
     """
     signature = find.signature.seen
     role = signature.detail.partition(":")[0]
-    if signature.kind == round_trip.KIND or role == "checker":
+    if signature.kind == round_trip.KIND or (signature.kind, role) == (judging.TYPES, "checker"):
         place = "scriptschema's own parser" if role == "parse" else f"the campaign's {role}"
         raise TargetError(
             f"bisection replaces a target, but this bug is in {place}: run the find's program with "
             "each build of it instead"
         )
-    words = [f"{each.kind}:{each.command}" for each in config.targets]
+    words = {
+        number: f"{target.kind}:{target.command}"
+        for number, target in enumerate(config.targets)
+        if target.kind in WITH_COMMAND
+    }
     if word:
-        if word not in words:
+        if word not in words.values():
             raise TargetError(
-                f"the campaign has no target {word!r}; its targets: {', '.join(map(repr, words))}"
+                f"the campaign has no target {word!r} that is a command; its commands: "
+                f"{', '.join(map(repr, words.values()))}"
             )
-        return words.index(word)
+        return next(number for number in words if words[number] == word)
     suspected = _suspected(config, signature, find.smallest.runs)
-    if len(suspected) > 1:
-        values = " or ".join(f"--target {shlex.quote(words[number])}" for number in suspected)
+    commands = [number for number in suspected if number in words]
+    if not commands:
+        raise TargetError(
+            "bisection requires a campaign whose target is a command, found "
+            f"{config.targets[suspected[0]].kind}"
+        )
+    if len(commands) > 1:
+        values = " or ".join(f"--target {shlex.quote(words[number])}" for number in commands)
         raise TargetError(
             f"several targets may have the bug; say which one the builds replace: {values}"
         )
-    return suspected[0]
+    return commands[0]
 
 
 def _suspected(config: Config, signature: Signature, runs: Sequence[Run]) -> list[int]:
@@ -225,9 +236,5 @@ def _suspected(config: Config, signature: Signature, runs: Sequence[Run]) -> lis
 
 def _with_build(config: Config, number: int, command: str) -> Config:
     targets = [*config.targets]
-    if targets[number].kind not in WITH_COMMAND:
-        raise TargetError(
-            f"bisection requires a campaign whose target is a command, found {targets[number].kind}"
-        )
     targets[number] = attrs.evolve(targets[number], command=command)
     return attrs.evolve(config, targets=tuple(targets))
