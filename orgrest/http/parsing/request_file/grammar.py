@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from orgrest.http.syntax import TCHARS
 from orgrest.regular import compiled
@@ -130,6 +131,7 @@ _HTTPYAC = compiled(
 )
 
 
+@lru_cache(maxsize=8)  # each @timeout in a file depends on it
 def is_jetbrains(text: str) -> bool:
     """Return whether a file uses JetBrains-only syntax and no httpyac-only syntax."""
     return _JETBRAINS.search(text) is not None and _HTTPYAC.search(text) is None

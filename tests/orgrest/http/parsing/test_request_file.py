@@ -711,3 +711,9 @@ def test_a_time_limit_that_could_be_meant_in_seconds_is_never_read_silently(
         f"{time} s: write {time} ms or {time}000 ms, which mean the same in both"
     )
     assert [notice.reason for notice in request.notices] == [reason] * warned
+
+
+def test_a_file_with_many_time_limits_is_parsed_in_linear_time() -> None:
+    # No clock: if each @timeout searched the whole file, this would take many minutes.
+    requests = parse("###\n# @timeout 5\nGET http://h/\n" * 40_000).requests
+    assert sum(len(request.notices) for request in requests) == 40_000
