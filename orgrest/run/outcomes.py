@@ -118,6 +118,12 @@ class Exchange:
         return self.response.status if self.response.status >= 400 else None
 
     @property
+    def failed(self) -> bool:
+        """Whether there is an error, a failed test or an unexpected status."""
+        is_bad = self.reason is None and self.unexpected_status is not None
+        return self.error is not None or is_bad or not all(test.held for test in self.tests)
+
+    @property
     def attempts(self) -> int:
         """The number of attempts to send the request."""
         return sum(exchange.reason == "attempt" for exchange in self.earlier) + 1

@@ -73,6 +73,7 @@ _EXCHANGE: Final[dict[str, object]] = {
     "reason": _TEXT,
     "sent": (None, _SENT),
     "error": _TEXT,
+    "failed?": bool,
 }
 _EXCHANGE["earlier"] = [_EXCHANGE, ...]
 _ASSERTION: Final = {
@@ -235,6 +236,7 @@ def _of_exchange(exchange: Exchange, run_secrets: frozenset[str]) -> Record:
         "earlier": [_of_exchange(earlier, run_secrets) for earlier in exchange.earlier],
         "sent": None if sent is None or not led else _of_sent(sent, secrets),
         "error": None if exchange.error is None else mask_message(exchange.error.reason, secrets),
+        "failed": exchange.failed,
         **_of_time(response, exchange.took),
     }
 

@@ -20,6 +20,7 @@ KILLED = "the run was killed"
 """The reason in reports that `orgrest report` generates for an incomplete run."""
 PERCENTILES = (50, 90, 95, 99)
 _EXCERPT, _EXCERPT_LINES = 500, 10  # characters and lines of a body that are shown after a failure
+_MOST_SHOWN = 3  # exchanges of a failed request
 
 
 @classes.frozen
@@ -164,13 +165,20 @@ def reasons(record: Record) -> Iterable[str]:
 
 
 def answers(record: Record) -> Iterator[str]:
-    """Yield a line for each request that was sent, and the beginning of the response's body."""
-    for exchange in record["exchanges"]:
+    """Yield a line for each failed exchange, and the beginning of the response's body.
+
+    At most three exchanges are included. If none failed, this is the last one.
+    """
+    exchanges = record["exchanges"]
+    failed = [exchange for exchange in exchanges if exchange.get("failed")] or exchanges[-1:]
+    for exchange in failed[:_MOST_SHOWN]:
         response = exchange["response"]
         answer = "no answer" if response is None else f"{response['status']} {response['reason']}"
         yield f"{exchange['request']['method']} {exchange['request']['url']}: {answer}"
         if response is not None:
             yield from (f"  {line}" for line in _excerpt(response["body"]))
+    if len(failed) > _MOST_SHOWN:
+        yield f"... (failed exchanges in total: {len(failed)})"
 
 
 def _excerpt(body: Record) -> Iterator[str]:

@@ -99,6 +99,19 @@ class TestOutcomes:
             assert re.search(r"GET http\S+404: 404 Not Found\n +no", told)
             assert "s3cr3t" not in told
 
+    def test_of_many_responses_a_failure_shows_only_the_first_that_failed(
+        self, run, folder: Path
+    ) -> None:
+        numbers = "@all = [1, 2, 10, 11, 12, 13]\nPOST HOST/echo\n\nn={{$.all[*]}}\n\n"
+        text = f"{numbers}?? body contains n=2\n"
+        done = run("a.http", "--junit", "r.xml", a_http=text)
+        for told in (done.err, (folder / "r.xml").read_text()):
+            assert re.findall(r"^ +n=(\d+)$", told, re.MULTILINE) == ["1", "10", "11"]
+            assert "... (failed exchanges in total: 5)" in told
+        done = run("a.http", a_http=text.replace("n=2", "n=1"))
+        assert re.findall(r"^ +n=(\d+)$", done.err, re.MULTILINE) == ["2"]
+        assert "in total: " not in done.err
+
     def test_what_is_not_to_be_sent_is_skipped_and_no_failure(self, run) -> None:
         done = run(".", a_http="# @disabled\nGET HOST/json", b_http="GET HOST/json")
         assert (done.status, done.outcomes) == (0, ["skipped", "passed"])
