@@ -63,9 +63,10 @@ _NO_FILE: Final = (
     "there is no environment file in the document's folder or, within a project, in its parents "
     f"(a project's folder contains {', '.join(_PROJECT[:-1])} or {_PROJECT[-1]})"
 )
-_SECRET_NAME = compiled(
+SECRET_NAME = compiled(
     r"pass|pwd|secret|token|credential|private|api_?key|access_?key|auth", re.IGNORECASE
 )
+"""A pattern that finds the beginning of a secret's usual name in the name of a variable."""
 _OF_EDITOR = Path("the editor's settings")
 OBJECTS = ("Security", "SSLConfiguration")
 _CERTIFICATES = (
@@ -174,7 +175,7 @@ class Environments:
         merged: dict[str, dict[str, Setting]] = {}
         with suppress(OrgrestError):
             overrides = settings.get("rest-client.environmentVariables", {})
-            for name, variables in _environments(overrides, _OF_EDITOR, secret=_SECRET_NAME):
+            for name, variables in _environments(overrides, _OF_EDITOR, secret=SECRET_NAME):
                 merged[name] = dict(variables)
         for name, own in self.by_name.items():
             _update(merged.setdefault(name, {}), own)
@@ -452,7 +453,7 @@ def _httpyac(file: Path, _: list[str]) -> _Found:
 
 def _jetbrains(file: Path, notices: list[str]) -> _Found:
     names = re.compile("") if file.name == PRIVATE else None
-    names = _SECRET_NAME if file.suffix == ".user" else names
+    names = SECRET_NAME if file.suffix == ".user" else names
     return _environments(json_of(file, notices), file, secret=names)
 
 
@@ -546,7 +547,7 @@ def _dotenv(file: Path, notices: list[str]) -> dict[str, Setting]:
     for binding in parse_stream(StringIO(text)):
         name, value, original = binding.key, binding.value, binding.original
         if name is not None and value is not None:
-            settings[name] = Setting(value, file, _SECRET_NAME.search(name) is not None)
+            settings[name] = Setting(value, file, SECRET_NAME.search(name) is not None)
         elif name is not None or binding.error:
             above = original.string[: -len(original.string.lstrip())].count("\n")
             malformed.append(original.line + above)

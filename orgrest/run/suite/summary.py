@@ -7,6 +7,8 @@ from array import array
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.http.values.environments import SECRET_NAME
+from orgrest.regular import compiled
 from orgrest.rendering.sanitize import visible
 from orgrest.run.record import OUTCOMES, without_request
 
@@ -21,6 +23,10 @@ KILLED = "the run was killed"
 PERCENTILES = (50, 90, 95, 99)
 _EXCERPT, _EXCERPT_LINES = 500, 10  # characters and lines of a body that are shown after a failure
 _MOST_SHOWN = 3  # exchanges of a failed request
+_FIELDS = (  # in JSON and in forms: what precedes the value, and the name
+    compiled(r'("([^"\n]*)"\s*:\s*"?)(?:(?<=")(?:[^"\\\n]|\\.)+|-?\d[\w.+-]*)'),
+    compiled(r"(?<![^&\n])(([^\s=&]+)=)[^\s&]+"),
+)
 
 
 @classes.frozen
@@ -184,9 +190,18 @@ def answers(record: Record) -> Iterator[str]:
 def _excerpt(body: Record) -> Iterator[str]:
     text = body.get("text", "").rstrip("\n")
     lines = text[:_EXCERPT].split("\n")[:_EXCERPT_LINES]
-    yield from (visible(line, one_line=True) for line in lines if text)
+    yield from (visible(_masked(line), one_line=True) for line in lines if text)
     if text and (body["cut"] or len("\n".join(lines)) < len(text)):
         yield f"... ({body['size']} bytes in total)"
+
+
+def _masked(line: str) -> str:
+    """Mask the values of the fields whose names suggest a secret, such as a token."""
+    for field in _FIELDS:
+        line = field.sub(
+            lambda match: f"{match[1]}***" if SECRET_NAME.search(match[2]) else match[0], line
+        )
+    return line
 
 
 def end_of_run(run: Record, unit: int, document: str, why: str) -> Record:

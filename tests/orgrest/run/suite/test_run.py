@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
+from xml.sax.saxutils import unescape
 
 import pytest
 from servers import RawServer, response, silent
@@ -98,6 +99,20 @@ class TestOutcomes:
             assert r"***\x1b[31m" in told
             assert re.search(r"GET http\S+404: 404 Not Found\n +no", told)
             assert "s3cr3t" not in told
+
+    def test_a_failure_does_not_show_the_tokens_in_a_response(self, run, folder: Path) -> None:
+        body = (
+            '{"access_token": "s3cr\\"3t", "a": [{"id": 7, "PIN_secret" : 1234}], "auth": true,\n'
+            '"refresh_token":\t"s3cret'
+        )
+        form = "user=me&client_secret=s3cret&n=1"
+        text = f"POST HOST/echo\n\n{body}\n{form}\n?? status == 1\n"
+        done = run("a.http", "--junit", "r.xml", a_http=text)
+        for told in (done.err, unescape((folder / "r.xml").read_text())):
+            shown = '{"access_token": "***", "a": [{"id": 7, "PIN_secret" : ***}], "auth": true,\n'
+            assert shown in told
+            assert '"refresh_token":\t"***\n' in told
+            assert " user=me&client_secret=***&n=1" in told
 
     def test_of_many_responses_a_failure_shows_only_the_first_that_failed(
         self, run, folder: Path
