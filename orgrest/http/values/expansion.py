@@ -59,7 +59,7 @@ _WITHOUT_SCHEME = compiled(
 )
 _SEGMENT = compiled(r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
 _WHOLE = compiled(r"^:([^\W\d][\w-]*)$")
-_WORD = compiled(r"(?<![\w:]):([^\W\d][\w-]*)")
+_WORD = compiled(r"(?<![\w:]):(?!(?:true|false|null)(?![\w-]))([^\W\d][\w-]*)")
 _ALIKE = 0.8
 _MOST_COMPARED = 100  # words of a request that may be misspelt variables
 _MOST_CHECKED = 2**20  # characters; a check only displays values

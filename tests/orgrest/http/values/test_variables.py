@@ -232,6 +232,9 @@ def test_a_misspelt_variable_is_not_sent_without_a_note() -> None:
         "f.http:8:8: undefined variable order_id: sent as written; did you mean :order-id?",
     ]
     assert len(notices("POST http://x\n\n:hots", Context().block(values={"hosts": "x"}))) == 1
+    names = Context().block(values={"nulls": "x", "trues": "x", "falsey": "x", "truth": "x"})
+    found = notices('POST http://x\n\n{"a":null,"b":true,"c":false,"d":trut}', names)
+    assert [notice.partition("variable ")[2][:5] for notice in found] == ["trut:"]
 
 
 @pytest.mark.parametrize(
