@@ -33,7 +33,7 @@ _VARIES = (
     "{{{{{name}}}}} has a new value at each use, so the script would not see the value that is "
     "sent: write @value = {{{{{name}}}}} above the request, and {{{{value}}}} in the request"
 )
-_TEXTS = ("$processEnv", "$env.", "$dotenv", "process.env.")
+_TEXTS = ("$processEnv", "$env.", "$dotenv", "process.env")
 """Prefixes of references to environment variables, whose values are always strings."""
 
 _WORD = compiled(r"[A-Za-z_$][\w$]*")

@@ -39,7 +39,7 @@ _SETTING = compiled(
     r"""|exports\.(\w+)\s*=(?!=)"""
 )
 _INDIRECT = compiled(r"(?P<what>\$(?:dotenv|processEnv)\s+)%(?P<name>\S+)")
-_PROCESS_ENV = compiled(r"process\.env\.(?P<name>\w+)")
+_PROCESS_ENV = compiled(r"process\.env(?:\.(\w+)|\[([\"'])(\w+)\2\])")
 _SAME = ("$processEnv", "$env.", "$dotenv", "$secret", "$projectRoot")
 """Dynamic values that are the same at each use."""
 CAPTURED = "a response or a script"
@@ -384,11 +384,11 @@ def _javascript(use: Use) -> Found | None:
 
 
 def _process_env(use: Use) -> Found | None:
-    """Return the environment variable that httpyac's `{{process.env.NAME}}` refers to."""
+    """Return the environment variable that `{{process.env.NAME}}` refers to, as in httpyac."""
     match = _PROCESS_ENV.fullmatch(use.name)
     if match is None:
         return None
-    return Computed(partial(use.context.dynamic, f"$env.{match['name']}"), DYNAMIC)
+    return Computed(partial(use.context.dynamic, f"$env.{match[1] or match[3]}"), DYNAMIC)
 
 
 ValueSource: TypeAlias = "Callable[[Use], Found | None]"

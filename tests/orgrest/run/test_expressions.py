@@ -290,6 +290,10 @@ def test_a_value_that_is_computed_once_for_a_run_keeps_its_secrets(tmp_path: Pat
     [
         ("GET http://h/{{process.env.KEY}}", "hunter2"),
         ("@key = {{process.env.KEY}}\nGET http://h/{{key}}", "hunter2"),
+        ("GET http://h/{{process.env['KEY']}}", "hunter2"),
+        ('@key = {{process.env["KEY"]}}\nGET http://h/{{key}}', "hunter2"),
+        ('@port = {{process.env["PORT"]}}\nGET http://h/{{port + 1}}', "80801"),
+        ("GET http://h/{{process.env['NONE']}}", "the environment variable NONE is not set"),
         ("GET http://h/{{process.env.PORT + 1}}", "80801"),
         ("GET http://h/{{process.env.NONE || process.env['KEY']}}", "hunter2"),
         ("GET http://h/{{process.env.NONE}}", "the environment variable NONE is not set"),

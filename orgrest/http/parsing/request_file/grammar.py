@@ -61,7 +61,8 @@ DEFINITION = compiled(
 # a secret, a token, a prompt, a folder or a part of the response to a named request.
 COMPUTED = compiled(
     r"\{\{[ \t]*+(?:\$(?!processEnv|env\.|dotenv|secret|projectRoot|auth|input|prompt|password|\.)|"
-    r"(?!\$|[\w-]+\.(?:request|response)\.|process\.env\.\w+[ \t]*\})[^{}]*[^\w{} \t$-])"
+    r"(?!\$|[\w-]+\.(?:request|response)\.|process\.env(?:\.|\[[\"'])\w+(?:[\"']\])?[ \t]*\})"
+    r"[^{}]*[^\w{} \t$-])"
 )
 VERSION = compiled(r"(?<![ \t])[ \t]+HTTP/(\d(?:\.\d)?)$", re.IGNORECASE)
 HEADER = compiled(rf"(?P<name>(?:{TCHARS}|\{{\{{[^{{}}]+\}}\}})+)[ \t]*:(?:[ \t]*)(?P<value>.*)")
