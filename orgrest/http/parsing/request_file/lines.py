@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from orgrest.http.parsing.request_file.reader import Reader
     from orgrest.http.parsing.request_file.region import Line
 
-_BELOW_ONE_SECOND = compiled(r"[1-9]\d{0,2}")
+_BELOW_ONE_SECOND = compiled(r"(?![0.]+$)\d{1,3}(?:\.\d+)?")
 
 
 def separator(reader: Reader, line: Line, text: str) -> bool:
@@ -109,7 +109,7 @@ def _read_as_milliseconds(time: str, reader: Reader) -> str:
         return ""
     return (
         f"@timeout {time} is read as {time} ms, as in httpyac; JetBrains' HTTP Client reads it as "
-        f"{time} s: write {time} ms or {time}000 ms, which mean the same in both"
+        f"{time} s: write {time} ms or {float(time) * 1000:.15g} ms, which mean the same in both"
     )
 
 

@@ -694,6 +694,9 @@ _HANDLER = "\n> {% client.log(1) %}\n"
     [
         ("5", "", True),
         ("999", "", True),
+        ("0.5", "", True),
+        ("500.0", "", True),
+        ("0", "", False),
         ("5", "\n?? status == 200\n", True),
         ("5", f"{_HANDLER}?? status == 200\n", True),
         ("5", _HANDLER, False),
@@ -706,11 +709,12 @@ def test_a_time_limit_that_could_be_meant_in_seconds_is_never_read_silently(
     time: str, rest: str, warned: bool
 ) -> None:
     (request,) = parse(f"# @timeout {time}\nGET http://h/\n{rest}").requests
-    reason = (
+    seconds = {"0.5": "500", "500.0": "500000"}.get(time, f"{time}000")
+    reasons = [notice.reason for notice in request.notices]
+    assert reasons == warned * [
         f"@timeout {time} is read as {time} ms, as in httpyac; JetBrains' HTTP Client reads it as "
-        f"{time} s: write {time} ms or {time}000 ms, which mean the same in both"
-    )
-    assert [notice.reason for notice in request.notices] == [reason] * warned
+        f"{time} s: write {time} ms or {seconds} ms, which mean the same in both"
+    ]
 
 
 def test_a_file_with_many_time_limits_is_parsed_in_linear_time() -> None:
