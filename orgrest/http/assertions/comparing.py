@@ -15,7 +15,7 @@ UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 _NUMBER = compiled(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)")
 _INTEGER = compiled(r"[+-]?\d{1,1000}")
 _CODES = compiled(r"[1-5][xX]{2}")
-_TIME = compiled(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[A-Za-z]+)\s*")
+_TIME = compiled(r"\s*(?P<number>\d+\.?\d*|\.\d+)\s*(?P<unit>[A-Za-z]+)\s*")
 _AND = compiled(r"&&|\band\b", re.IGNORECASE)
 _OR = compiled(r"\|\||,|\bor\b", re.IGNORECASE)
 

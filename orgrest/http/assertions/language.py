@@ -89,13 +89,13 @@ def find(text: str) -> ParsedAssertion | str:
         left, *right = _SINGLE_EQUALS.split(condition, maxsplit=1)
         repaired = " == ".join([left.rstrip(), *(part.lstrip() for part in right)])
         match = _FIRST.fullmatch(repaired) if right and "[" not in left else None
-        if match is not None and match["subject"].lower() in SUBJECTS:
+        if match is not None and (subject := SUBJECTS.get(match["subject"].lower())) is not None:
+            repaired = repaired[: match.start("expected")] + _valid(subject, match["expected"])
             return f"to compare, write == instead of =, as in ?? {short(repaired)}"
         name, *rest = condition.split(maxsplit=1) or [""]
         subject = SUBJECTS.get(name.lower())
         if rest and subject is not None and not subject.path:
-            invalid = _number_error(subject, OPERATORS["=="], rest[0])
-            value = rest[0].split()[0] if invalid else rest[0]
+            value = _valid(subject, rest[0])
             return f"expected an operator after ?? {name}, as in ?? {name} == {short(value)}"
         return (
             "expected a subject and an operator after ??, as in ?? status == 200; found "
@@ -116,6 +116,12 @@ def find(text: str) -> ParsedAssertion | str:
     return ParsedAssertion(
         name, path, operator, expected, start + len(condition) - len(expected), within
     )
+
+
+def _valid(subject: Subject, expected: str) -> str:
+    """Return the value to suggest for ==: without the text after a number if that is an error."""
+    invalid = _number_error(subject, OPERATORS["=="], expected)
+    return re.split(r"[\s,;&|]", expected, maxsplit=1)[0] if invalid else expected
 
 
 def _operator(written: str) -> str:

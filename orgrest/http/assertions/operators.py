@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from orgrest import classes
 from orgrest.http import responses
-from orgrest.http.assertions.comparing import expected_number, number, text
+from orgrest.http.assertions.comparing import ExpectedValueError, expected_number, number, text
 from orgrest.model import OrgrestError
 from orgrest.regular import compiled
 
@@ -114,7 +114,17 @@ def _unequal(value: Any, expected: str, comparison: Comparison) -> bool:
 
 def _one_of(value: Any, expected: str, comparison: Comparison) -> bool:
     # All options are compared, so that an invalid one is reported even if another one is equal.
-    return sum(_equal(value, option.strip(), comparison) for option in expected.split(",")) > 0
+    held, not_null = False, None
+    for option in expected.split(","):
+        try:
+            held |= _equal(value, comparison.subject.read(option.strip()), comparison)
+        except ExpectedValueError:
+            raise
+        except OrgrestError as error:
+            not_null = error
+    if not_null is not None and not held:
+        raise not_null
+    return held
 
 
 def _numbers(sign: str) -> Judge:
