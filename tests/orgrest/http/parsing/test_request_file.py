@@ -710,11 +710,11 @@ def test_a_time_limit_that_could_be_meant_in_seconds_is_never_read_silently(
 ) -> None:
     (request,) = parse(f"# @timeout {time}\nGET http://h/\n{rest}").requests
     seconds = {"0.5": "500", "500.0": "500000"}.get(time, f"{time}000")
-    reasons = [notice.reason for notice in request.notices]
-    assert reasons == warned * [
+    reason = (
         f"@timeout {time} is read as {time} ms, as in httpyac; JetBrains' HTTP Client reads it as "
         f"{time} s: write {time} ms or {seconds} ms, which mean the same in both"
-    ]
+    )
+    assert [notice.reason for notice in request.notices] == [reason] * warned
 
 
 def test_a_file_with_many_time_limits_is_parsed_in_linear_time() -> None:
