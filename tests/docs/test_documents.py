@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from components import require
 from pages import PAGES, Block, blocks
 from servers import RawServer, by_path, response
 
@@ -46,6 +47,7 @@ LOGINS = [each for each in DOCUMENTS if HOST in each.text and ":var token=login"
 def test_the_login_on_a_page_does_not_write_its_token_into_the_document(
     block: Block, tmp_path: Path
 ) -> None:
+    require("jq")
     token = response(b'{"token": "a-live-token"}', "Content-Type: application/json")
     file = tmp_path / "page.org"
     with RawServer(by_path({"/login": token})) as server:
