@@ -202,10 +202,9 @@ class Runner:
                 sources = written(rewritten, style)
                 others = self.run(sources, whole=whole)
                 if self.judge_runs(rewritten, style, others) is None:
-                    verdict, both = self.judge_rewritten(wanted.detail, tree, runs, others)
+                    verdict, runs = self.judge_rewritten(wanted.detail, tree, runs, others)
                     if verdict and self._overflows(sources, whole=whole):
                         verdict = None  # the stack of the rewritten version overflows earlier
-                    runs = both if verdict else runs
         return verdict or self.judge_text(tree, style), runs
 
     def _is_endless(self, tree: ModuleSet, *, whole: bool) -> bool:
