@@ -113,7 +113,7 @@ _VALUES = (
     Option(
         "--env",
         (*_ALL, PYTEST),
-        "Use the variables of this environment; if repeated, the last one takes precedence.",
+        "Use the variables of this environment; if repeated, later ones take precedence.",
         field="inputs.environments",
         metavar="NAME",
         many=True,

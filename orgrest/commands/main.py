@@ -192,7 +192,11 @@ def run() -> None:
     if isinstance(status, int) and threading.active_count() == 1 and not is_observed:
         atexit._run_exitfuncs()
         for output in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):  # a full disk, or already closed
+            try:
                 output.flush()
+            except ValueError:  # already closed
+                continue
+            except OSError:  # for example, the disk is full
+                status = status or 1
         os._exit(status)
     sys.exit(status)

@@ -116,10 +116,12 @@ def run() -> None:
         is_observed = is_observed or any(map(sys.monitoring.get_tool, range(6)))
     if isinstance(status, int) and threading.active_count() == 1 and not is_observed:
         atexit._run_exitfuncs()
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except (OSError, ValueError):  # the streams are closed, or the disk is full
-            status = status or 1
+        for output in (sys.stdout, sys.stderr):
+            try:
+                output.flush()
+            except ValueError:  # already closed
+                continue
+            except OSError:  # for example, the disk is full
+                status = status or 1
         os._exit(status)
     sys.exit(status)

@@ -173,7 +173,7 @@ def reasons(record: Record) -> Iterable[str]:
 def answers(record: Record) -> Iterator[str]:
     """Yield a line for each failed exchange, and the beginning of the response's body.
 
-    At most three exchanges are included. If none failed, this is the last one.
+    At most three exchanges are included. If none failed, the last exchange is included.
     """
     exchanges = record["exchanges"]
     failed = [exchange for exchange in exchanges if exchange.get("failed")] or exchanges[-1:]
@@ -189,19 +189,19 @@ def answers(record: Record) -> Iterator[str]:
 
 def _excerpt(body: Record) -> Iterator[str]:
     text = body.get("text", "").rstrip("\n")
-    lines = text[:_EXCERPT].split("\n")[:_EXCERPT_LINES]
-    yield from (visible(_masked(line), one_line=True) for line in lines if text)
-    if text and (body["cut"] or len("\n".join(lines)) < len(text)):
+    excerpt = "\n".join(text[:_EXCERPT].split("\n")[:_EXCERPT_LINES])
+    yield from (visible(line, one_line=True) for line in _masked(excerpt).split("\n") if text)
+    if text and (body["cut"] or len(excerpt) < len(text)):
         yield f"... ({body['size']} bytes in total)"
 
 
-def _masked(line: str) -> str:
+def _masked(text: str) -> str:
     """Mask the values of the fields whose names suggest a secret, such as a token."""
     for field in _FIELDS:
-        line = field.sub(
-            lambda match: f"{match[1]}***" if SECRET_NAME.search(match[2]) else match[0], line
+        text = field.sub(
+            lambda match: f"{match[1]}***" if SECRET_NAME.search(match[2]) else match[0], text
         )
-    return line
+    return text
 
 
 def end_of_run(run: Record, unit: int, document: str, why: str) -> Record:

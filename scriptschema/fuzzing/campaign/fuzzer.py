@@ -347,10 +347,11 @@ class Fuzzer:
         Another message of an exception is always worth a suspect.
         """
         signature, exception = verdict.signature, exception_of(verdict)
-        known = self._exceptions[signature]
-        if exception and exception not in known and len(known) < EXCEPTIONS:
-            known.add(exception)
-            return False
+        if exception:
+            known = self._exceptions[signature]
+            if exception not in known and len(known) < EXCEPTIONS:
+                known.add(exception)
+                return False
         if signature not in self._handed and not self._is_enough(signature, program):
             return False
         used = frozenset() if is_clear(signature) else construct_of(program.tree, program.style)

@@ -65,6 +65,11 @@ def server() -> Iterator[RawServer]:
         yield running
 
 
+def responses() -> list[Response]:
+    gc.collect()
+    return [found for found in gc.get_objects() if isinstance(found, Response)]
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_a_long_run_does_not_keep_the_responses_that_it_has_reported(
     server: RawServer, tmp_path: Path, name: str
@@ -79,12 +84,11 @@ def test_a_long_run_does_not_keep_the_responses_that_it_has_reported(
             services=Services(client=client),
             plain=name.endswith(".http"),
         )
-        alive = []
+        alive, before = [], responses()  # those of other tests must not disappear in between
         for outcome in run.outcomes():
             assert outcome.state == "done", outcome.reason
             del outcome
-            gc.collect()
-            alive.append(sum(isinstance(found, Response) for found in gc.get_objects()))
+            alive.append(len(responses()) - len(before))
     assert len(alive) >= len(NAMES)
     assert max(alive) - min(alive) <= 2
 

@@ -102,16 +102,17 @@ class TestOutcomes:
 
     def test_a_failure_does_not_show_the_tokens_in_a_response(self, run, folder: Path) -> None:
         body = (
-            '{"access_token": "s3cr\\"3t", "a": [{"id": 7, "PIN_secret" : 1234}], "auth": true,\n'
-            '"refresh_token":\t"s3cret'
+            '{"access_token": "s3cr\\"3t", "a": [{"id": 7, "PIN_secret" : 1234}], "api_token":\n'
+            '"s3cret", "refresh_token":\t"s3cret'
         )
         form = "user=me&client_secret=s3cret&n=1"
         text = f"POST HOST/echo\n\n{body}\n{form}\n?? status == 1\n"
         done = run("a.http", "--junit", "r.xml", a_http=text)
         for told in (done.err, unescape((folder / "r.xml").read_text())):
-            shown = '{"access_token": "***", "a": [{"id": 7, "PIN_secret" : ***}], "auth": true,\n'
+            shown = '{"access_token": "***", "a": [{"id": 7, "PIN_secret" : ***}], "api_token":\n'
             assert shown in told
-            assert '"refresh_token":\t"***\n' in told
+            assert '"***", "refresh_token":\t"***\n' in told
+            assert "s3cr" not in told
             assert " user=me&client_secret=***&n=1" in told
 
     def test_of_many_responses_a_failure_shows_only_the_first_that_failed(
