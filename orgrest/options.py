@@ -342,8 +342,11 @@ def options_of(command: str) -> tuple[Option, ...]:
 
 
 def pair(text: str) -> tuple[str, str]:
-    """Split `NAME=VALUE` into the name and the value. Raises ValueError for other strings."""
+    """Split `NAME=VALUE` into the name and the value.
+
+    Raises ValueError for other strings, without the string itself, which may be a secret.
+    """
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise ValueError(f"expected NAME=VALUE, found {text!r}")
+        raise ValueError(f"expected NAME=VALUE, found no {'name' if equals else '='}")
     return name.removeprefix(":"), value
