@@ -31,6 +31,7 @@ from typing import (
 
 import attrs
 from pure_protobuf.message import BaseMessage
+from pure_protobuf.one_of import OneOf as _OneOf
 
 from scriptschema import copying, printing
 from scriptschema.versions import Version
@@ -226,6 +227,14 @@ class Which(Generic[WhichT_co]):
         raise NotImplementedError
 
 
+class OneOf(_OneOf[Any]):
+    """Declares a oneof: `message.expr_oneof` is the value of the alternative that is set."""
+
+    def _which_one_of(self, message: Any) -> str | None:
+        which: str | None = message.which
+        return which
+
+
 class _MessageType(ABCMeta):
     # The checks of ABCMeta, which `BaseMessage` requires, take five times as long.
     __instancecheck__ = type.__instancecheck__
@@ -267,8 +276,10 @@ class Message(BaseMessage, metaclass=_MessageType):
     _child_slots: ClassVar[tuple[tuple[str, bool], ...]]
     _newer_slots: ClassVar[tuple[tuple[str, bool], ...]]
     _unchecked: ClassVar[type[Any]]
-    # The declared defaults, and functions that create attributes on first use.
+    # The declared defaults, pure-protobuf's annotations, and functions that create attributes on
+    # first use.
     _defaults: ClassVar[Mapping[str, Any]]
+    _hints: ClassVar[dict[str, Any]]
     _on_demand: ClassVar[Mapping[str, Callable[[], object]]]
 
     if TYPE_CHECKING:
@@ -397,6 +408,7 @@ class Descriptors:
 
     def __get__(self, message: object, owner: type[Message]) -> Any:
         """Create both tables of `owner`, and return the table called `name`."""
+        owner.__annotations__ = owner._hints
         super(Message, owner).__init_subclass__()
         return vars(owner)[self.name]
 

@@ -18,7 +18,6 @@ from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import attrs
 from pure_protobuf.annotations import Field, double
-from pure_protobuf.one_of import OneOf
 
 from scriptschema.base import (
     INTEGERS,
@@ -27,12 +26,20 @@ from scriptschema.base import (
     Int32,
     Int64,
     Message,
+    OneOf,
     Rule,
     ValidationError,
 )
 from scriptschema.versions import Version
 
 MessageT = TypeVar("MessageT", bound=Message)
+
+
+class _Parts:
+    """Replaces `Annotated` while fields are read: typing's own objects take five times as long."""
+
+    def __class_getitem__(cls, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        return parts
 
 
 class _Alternative:
@@ -75,7 +82,7 @@ def complete(module: types.ModuleType, sources: Mapping[str, str]) -> dict[str, 
     All messages must already exist, because they refer to each other. `sources` is as in
     `messages.SOURCES`.
     """
-    names = vars(module)
+    names = {**vars(module), "Annotated": _Parts}
     origin = ""
     messages: dict[str, type[Message]] = {
         name: value
@@ -92,15 +99,6 @@ def complete(module: types.ModuleType, sources: Mapping[str, str]) -> dict[str, 
         fields = [_field_info(cls, name, hint) for name, hint in hints.items()]
         fields.sort(key=attrgetter("tag"))
         cls.ALL_FIELDS = types.MappingProxyType({field.name: field for field in fields})
-        # For pure-protobuf, whose `float` has 32 bits: see `base.Descriptors`.
-        cls.__annotations__ = {
-            name: Annotated[double, *hint.__metadata__]
-            if cls.ALL_FIELDS[name].type is float
-            else hint
-            for name, hint in hints.items()
-        }
-        if cls.ONEOF:  # oneofs such as `message.expr_oneof` read the descriptors
-            super(Message, cls).__init_subclass__()
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields, origin)
         cls._child_slots = _child_slots(fields)
         cls._newer_slots = tuple(
@@ -110,6 +108,7 @@ def complete(module: types.ModuleType, sources: Mapping[str, str]) -> dict[str, 
         )
         cls.__init__ = _init_on_demand(cls)  # type: ignore[method-assign]
         cls._on_demand = {
+            "_hints": partial(_hints, cls, hints),
             "__signature__": partial(_signature, cls, hints),
             "__attrs_attrs__": partial(_attributes, cls),
             "_unchecked": partial(_unchecked, cls),
@@ -117,9 +116,9 @@ def complete(module: types.ModuleType, sources: Mapping[str, str]) -> dict[str, 
     return messages
 
 
-def _field_info(cls: type[Message], name: str, hint: Any) -> FieldInfo:
+def _field_info(cls: type[Message], name: str, hint: tuple[Any, ...]) -> FieldInfo:
     """Return the field that an annotation such as `Annotated[Expr | None, Field(2)]` declares."""
-    inner, *metadata = typing.get_args(hint)
+    inner, *metadata = hint
     [field] = (entry for entry in metadata if isinstance(entry, Field))
     rule: Rule = "required"
     if typing.get_origin(inner) is list:
@@ -211,7 +210,15 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
     return init
 
 
-def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
+def _hints(cls: type[Message], hints: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+    """Return the annotations for pure-protobuf, whose `float` has 32 bits."""
+    return {
+        name: Annotated[double if cls.ALL_FIELDS[name].type is float else inner, *metadata]
+        for name, (inner, *metadata) in hints.items()
+    }
+
+
+def _signature(cls: type[Message], hints: Mapping[str, tuple[Any, ...]]) -> inspect.Signature:
     # The compiled `__init__` has defaults for required fields too: it reports missing arguments
     # itself.
     defaults: dict[Rule, Any] = {
@@ -225,7 +232,7 @@ def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=defaults[field.rule],
-                annotation=Int32 if field.type is int else typing.get_args(hints[name])[0],
+                annotation=Int32 if field.type is int else hints[name][0],
             )
             for name, field in cls.ALL_FIELDS.items()
         ]

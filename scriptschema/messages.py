@@ -38,10 +38,9 @@ from typing import Annotated, Any, Final, Literal
 
 import attrs
 from pure_protobuf.annotations import Field
-from pure_protobuf.one_of import OneOf
 
 import scriptschema
-from scriptschema.base import FieldInfo, Int64, Message, Since, Which
+from scriptschema.base import FieldInfo, Int64, Message, OneOf, Since, Which
 from scriptschema.declaration import complete, message
 from scriptschema.versions import Version
 
@@ -52,7 +51,7 @@ from scriptschema.versions import Version
 class Expr(Message):
     """An expression. Exactly one of its alternatives is set, or none in an incomplete tree."""
 
-    expr_oneof = OneOf[Message]()
+    expr_oneof = OneOf()
     which = Which[
         Literal[
             "group",
@@ -107,7 +106,7 @@ class Expr(Message):
 class ExprPrefix(Message):
     """An expression that can be called or indexed: `f` in `f(x)`, `t` in `t.k`."""
 
-    expr_oneof = OneOf[Message]()
+    expr_oneof = OneOf()
     which = Which[
         Literal["group", "local", "global_", "call", "index_name", "index_expr", "instantiate"]
     ]()
@@ -152,7 +151,7 @@ class Name(Message):
     index into the program's own names.
     """
 
-    name_oneof = OneOf[int]()
+    name_oneof = OneOf()
     which = Which[Literal["builtin", "custom"]]()
     builtin: Annotated[int | None, Field(1, one_of=name_oneof)] = None
     custom: Annotated[int | None, Field(2, one_of=name_oneof)] = None
@@ -276,7 +275,7 @@ class ExprFunction(Message):
 class TableItem(Message):
     """An item of a table: `key_name = value`, `[key_expr] = value`, or `value` without a key."""
 
-    item_oneof = OneOf[Message]()
+    item_oneof = OneOf()
     which = Which[Literal["key_name", "key_expr"]]()
     key_name: Annotated[Name | None, Field(1, one_of=item_oneof)] = None
     key_expr: Annotated[Expr | None, Field(2, one_of=item_oneof)] = None
@@ -341,7 +340,7 @@ class ExprIfElse(Message):
     `elseif` holds the nested ExprIfElse of an `elseif` branch, in place of `else`.
     """
 
-    else_oneof = OneOf[Message]()
+    else_oneof = OneOf()
     which = Which[Literal["else_", "elseif"]]()
     cond: Annotated[Expr, Field(1)]
     then: Annotated[Expr, Field(2)]
@@ -363,7 +362,7 @@ class ExprInterpString(Message):
 class LValue(Message):
     """An expression that can be assigned to."""
 
-    lvalue_oneof = OneOf[Message]()
+    lvalue_oneof = OneOf()
     which = Which[Literal["local", "global_", "index_name", "index_expr"]]()
     local: Annotated[ExprLocal | None, Field(1, one_of=lvalue_oneof)] = None
     global_: Annotated[ExprGlobal | None, Field(2, one_of=lvalue_oneof)] = None
@@ -378,7 +377,7 @@ class LValue(Message):
 class Stat(Message):
     """A statement. Exactly one of its alternatives is set, or none in an incomplete tree."""
 
-    stat_oneof = OneOf[Message]()
+    stat_oneof = OneOf()
     which = Which[
         Literal[
             "block",
@@ -441,7 +440,7 @@ class StatIf(Message):
     `elseif` holds the nested StatIf of an `elseif` branch, in place of `else`.
     """
 
-    else_oneof = OneOf[Message]()
+    else_oneof = OneOf()
     which = Which[Literal["else_", "elseif"]]()
     cond: Annotated[Expr, Field(1)]
     then: Annotated[StatBlock, Field(2)]
@@ -619,7 +618,7 @@ class StatRequireIntoLocalHelper(Message):
 class Type(Message):
     """A type. Exactly one of its alternatives is set, or none in an incomplete tree."""
 
-    type_oneof = OneOf[Message]()
+    type_oneof = OneOf()
     which = Which[
         Literal[
             "primitive",
@@ -850,7 +849,7 @@ class ExprAttr(Message):
 class ExprLiteral(Message):
     """An argument of an attribute."""
 
-    expr_oneof = OneOf[Message]()
+    expr_oneof = OneOf()
     which = Which[Literal["nil", "bool", "number", "string", "table"]]()
     nil: Annotated[ExprConstantNil | None, Field(1, one_of=expr_oneof)] = None
     bool: Annotated[ExprConstantBool | None, Field(2, one_of=expr_oneof)] = None
@@ -904,7 +903,7 @@ class StatClass(Message):
 class ClassMember(Message):
     """A member of a class: a property or a method."""
 
-    member_oneof = OneOf[Message]()
+    member_oneof = OneOf()
     which = Which[Literal["prop", "method"]]()
     prop: Annotated[ClassProp | None, Field(1, one_of=member_oneof)] = None
     method: Annotated[ClassMethod | None, Field(2, one_of=member_oneof)] = None
@@ -951,7 +950,7 @@ class TypePack(Message):
     list.
     """
 
-    pack_oneof = OneOf[Message]()
+    pack_oneof = OneOf()
     which = Which[Literal["variadic", "generic", "list"]]()
     variadic: Annotated[Type | None, Field(1, one_of=pack_oneof)] = None
     generic: Annotated[Typename | None, Field(2, one_of=pack_oneof)] = None
@@ -970,7 +969,7 @@ class TypeList(Message):
 class TypeArgument(Message):
     """An argument for a generic: a type or a pack."""
 
-    argument_oneof = OneOf[Message]()
+    argument_oneof = OneOf()
     which = Which[Literal["type", "pack"]]()
     type: Annotated[Type | None, Field(1, one_of=argument_oneof)] = None
     pack: Annotated[TypePack | None, Field(2, one_of=argument_oneof)] = None
