@@ -6,8 +6,8 @@
 
 Each module is imported when it is first used, so `import scriptschema` takes almost no time.
 
-Modules in layers above `messages` register for `when_complete`, which calls them as soon as all
-messages exist. `wire` is always registered, so that `bytes(message)` works.
+A module in a layer above `messages` registers for `when_complete`, which calls it as soon as all
+messages exist.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ def __getattr__(name: str) -> Any:
 
 
 _complete: Mapping[str, type[Message]] | None = None
-_waiting: list[Callable[[Mapping[str, type[Message]]], object]] = [
-    lambda _messages: importlib.import_module(f"{__name__}.wire")
-]
+_waiting: list[Callable[[Mapping[str, type[Message]]], object]] = []
 
 
 def when_complete(callback: Callable[[Mapping[str, type[Message]]], object]) -> None:

@@ -10,6 +10,7 @@ slots. This shrinks an `Expr` from 168 to 48 bytes.
 
 from __future__ import annotations
 
+import importlib
 import keyword
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +41,9 @@ INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
+
+MAX_DEPTH: Final = 100
+"""The number of levels below the outermost message that protobuf's C++ and upb runtimes allow."""
 
 Int32 = NewType("Int32", int)
 """The annotation of int32 fields in message signatures. Tools can distinguish it from a plain
@@ -356,14 +360,12 @@ class Message(BaseMessage, metaclass=_MessageType):
         # class.
         return lambda printer, _cycle: printing.write(self, printer)
 
-    # pure-protobuf's interface, based on the two functions that `wire`, a layer above, sets here.
-
-    _encode: ClassVar[Callable[[Any], bytes]]
-    _decode: ClassVar[Callable[[Any, bytes], Any]]
+    # pure-protobuf's interface.
 
     def __bytes__(self) -> bytes:
         """Return the message in the binary format. Raises wire.EncodeError."""
-        return Message._encode(self)
+        data: bytes = _wire().encode(self)
+        return data
 
     def write_to(self, io: IO[bytes]) -> None:
         """Write the message to the file `io` in the binary format. Raises wire.EncodeError."""
@@ -372,7 +374,7 @@ class Message(BaseMessage, metaclass=_MessageType):
     @classmethod
     def loads(cls, buffer: bytes) -> Self:
         """Return the message that `buffer` encodes. Raises wire.DecodeError."""
-        message: Self = Message._decode(cls, buffer)
+        message: Self = _wire().decode(cls, buffer)
         return message
 
     @classmethod
@@ -394,6 +396,11 @@ class Message(BaseMessage, metaclass=_MessageType):
 
     def __reduce_ex__(self, _protocol: SupportsIndex) -> tuple[Any, ...]:
         return copying.reduced(self)
+
+
+def _wire() -> Any:
+    # Imported on first use: it is in a layer above this one.
+    return importlib.import_module("scriptschema.wire")
 
 
 class Descriptors:

@@ -25,17 +25,15 @@ import attrs
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from scriptschema import wire
-from scriptschema.base import INT32_MAX, INT32_MIN, Int32, Message
+from scriptschema import hypothesis_plugin
+from scriptschema.base import INT32_MAX, INT32_MIN, MAX_DEPTH, Message
 from scriptschema.choices import choices_of
 from scriptschema.drawing.choices import DrawnChoices, varied
-from scriptschema.drawing.damage import FAULTS
 from scriptschema.generation.grammar import Grammar, grammar_of
 from scriptschema.generation.sampling import APART, Sampler
 from scriptschema.generation.trees import DEFAULT_SIZE, TreeOptions
 from scriptschema.generation.weights import Weights
-from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type, schema
-from scriptschema.wire import MAX_DEPTH
+from scriptschema.messages import Expr, ModuleSet, Stat, StatBlock, Type, schema
 
 if TYPE_CHECKING:
     from scriptschema.generation.programs.annotations import Types
@@ -247,6 +245,8 @@ def mutated(
 
 def encoded(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[bytes]:
     """Return a strategy for encodings of trees of class `cls`. For options, see `messages`."""
+    from scriptschema import wire
+
     luau = options.get("luau")
     return messages(cls, **options).map(lambda tree: wire.encode(tree, luau=luau))
 
@@ -262,6 +262,8 @@ class Damaged:
 
 @st.composite
 def _damaged(draw: DrawFn, encodings: SearchStrategy[bytes]) -> Damaged:
+    from scriptschema.drawing.damage import FAULTS
+
     original = data = draw(encodings)
     faults = []
     for _ in range(draw(st.integers(1, 4))):
@@ -280,7 +282,4 @@ def damaged(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrateg
     return _damaged(encoded(cls, **options))
 
 
-# Like `hypothesis_plugin`, for a checkout that is not installed and thus has no entry point.
-for _cls in MESSAGES.values():
-    st.register_type_strategy(_cls, messages)
-st.register_type_strategy(Int32, _INT32)
+hypothesis_plugin.register()  # a checkout that is not installed has no entry point

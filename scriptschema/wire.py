@@ -13,8 +13,7 @@ microseconds and 25 bytes of memory per byte of input. The worst case (empty sta
 each, and an error at the end) takes 12 microseconds and 190 bytes.
 
 Messages inherit `bytes(m)`, `m.dumps()`, `m.write_to(io)`, `M.loads(b)` and `M.read_from(io)` from
-pure-protobuf. To make them use this module, its last lines install `encode` and `decode` as
-`Message._encode` and `Message._decode`.
+pure-protobuf. `base.Message` makes them use this module.
 
 Source: the Protocol Buffers manual, "Encoding"; this project's specification, sections 2, 8 and 9.
 """
@@ -22,9 +21,9 @@ Source: the Protocol Buffers manual, "Encoding"; this project's specification, s
 from __future__ import annotations
 
 import struct
-from typing import Final, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from scriptschema.base import Message
+from scriptschema.base import MAX_DEPTH, Message
 from scriptschema.codec.careful import decode_carefully, encode_carefully
 from scriptschema.codec.compiled import NO_PREFIX, decoders, encoders
 from scriptschema.codec.compiling import Unusual
@@ -44,9 +43,6 @@ __all__ = [
     "encode",
     "scan",
 ]
-
-MAX_DEPTH: Final = 100
-"""The number of levels below the outermost message that protobuf's C++ and upb runtimes allow."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -177,5 +173,3 @@ def refuses(unknown: str) -> bool:
 
 for _error in (WireError, EncodeError, DecodeError):
     _error.__module__ = __name__  # the module that users import them from
-Message._encode = encode
-Message._decode = decode

@@ -20,14 +20,13 @@ from math import isqrt
 from os import PathLike
 from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
 
-from scriptschema.base import Message
+from scriptschema.base import MAX_DEPTH, Message
 from scriptschema.choices import Choices, seeded
 from scriptschema.generation.grammar import Alternative, Grammar, Step, grammar_of
 from scriptschema.generation.sampling import Sampler
 from scriptschema.generation.weights import Weights
 from scriptschema.messages import ModuleSet, schema
 from scriptschema.versions import Version
-from scriptschema.wire import MAX_DEPTH
 
 DEFAULT_SIZE: Final = 200
 DEEPEST: Final = 200

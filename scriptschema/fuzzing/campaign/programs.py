@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import attrs
 
+from scriptschema.base import MAX_DEPTH
 from scriptschema.choices import RandomChoices
 from scriptschema.codec.copying import copy
 from scriptschema.fuzzing.campaign.config import Config
@@ -32,7 +33,6 @@ from scriptschema.luau.breaking import broken, is_luau
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet, StatBlock
-from scriptschema.wire import MAX_DEPTH
 
 _DONORS: Final = 100
 _MUTATIONS: Final = 4

@@ -21,6 +21,7 @@ from os import PathLike
 from typing import Final, TypedDict
 
 from scriptschema import messages as m
+from scriptschema.base import MAX_DEPTH
 from scriptschema.choices import Choices, seeded
 from scriptschema.generation.programs import combinations, nodes
 from scriptschema.generation.programs.annotations import ANNOTATIONS, Types
@@ -35,7 +36,6 @@ from scriptschema.generation.weights import Changes, Weights, WeightsError, froz
 from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.validation.constants import returns
 from scriptschema.versions import Version, has
-from scriptschema.wire import MAX_DEPTH
 
 __all__ = ["IDIOMS", "LIBRARIES", "Counts", "Scope", "expression", "program", "statements"]
 
