@@ -10,7 +10,6 @@ Source: the Hypothesis manual, "Extension entry points".
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import scriptschema
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from scriptschema.base import Message
 
 
-@cache
 def register() -> None:
     """Register the messages' strategies with Hypothesis, now or when the messages are imported."""
     scriptschema.when_complete(_register_types)

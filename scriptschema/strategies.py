@@ -25,15 +25,14 @@ import attrs
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from scriptschema import hypothesis_plugin
-from scriptschema.base import INT32_MAX, INT32_MIN, MAX_DEPTH, Message
+from scriptschema.base import INT32_MAX, INT32_MIN, MAX_DEPTH, Int32, Message
 from scriptschema.choices import choices_of
 from scriptschema.drawing.choices import DrawnChoices, varied
 from scriptschema.generation.grammar import Grammar, grammar_of
 from scriptschema.generation.sampling import APART, Sampler
 from scriptschema.generation.trees import DEFAULT_SIZE, TreeOptions
 from scriptschema.generation.weights import Weights
-from scriptschema.messages import Expr, ModuleSet, Stat, StatBlock, Type, schema
+from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type, schema
 
 if TYPE_CHECKING:
     from scriptschema.generation.programs.annotations import Types
@@ -282,4 +281,7 @@ def damaged(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrateg
     return _damaged(encoded(cls, **options))
 
 
-hypothesis_plugin.register()  # a checkout that is not installed has no entry point
+# Like `hypothesis_plugin`, for a checkout that is not installed and thus has no entry point.
+for _cls in MESSAGES.values():
+    st.register_type_strategy(_cls, messages)
+st.register_type_strategy(Int32, _INT32)
