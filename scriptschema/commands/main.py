@@ -23,7 +23,7 @@ _COMMANDS = {
     "generate": "scriptschema.commands.generation:generate",
     "fuzz": "scriptschema.commands.campaign:fuzz",
     "reproduce": "scriptschema.commands.finds:reproduce",
-    "reduce": "scriptschema.commands.fuzzing:reduce_command",
+    "reduce": "scriptschema.commands.reducing:reduce_command",
     "report": "scriptschema.commands.finds:report_command",
     "bisect": "scriptschema.commands.finds:bisect_command",
     "export": "scriptschema.commands.finds:export_command",

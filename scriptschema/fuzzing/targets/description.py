@@ -89,6 +89,11 @@ class Description:
             )
         if not all(isinstance(variant, str) for variant in self.variants):
             raise TargetError("the target setting `variants` must be a list of strings")
+        if "{}" in self.command.split():
+            raise TargetError(
+                f"the target {self.command!r} contains {{}}: write {{file}} where it expects the "
+                "name of the source file"
+            )
         for name in ("crash", "error"):
             pattern = getattr(self, name)
             if pattern and self.kind != "command":

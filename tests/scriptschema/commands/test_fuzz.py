@@ -54,6 +54,7 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "size": "9 nodes
         (["-o", "none", "-t", "lua"], "unknown target"),
         (["-o", "none", "-t", "./lua {file}"], "did you mean 'command:./lua {file}'?"),
         (["-o", "none", "-t", "command:"], "requires a command"),
+        (["-o", "none", "-t", "command:lua {}"], "write {file} where it expects the name of"),
         (["-o", "none", "-t", "command:cat", "--checker", "true"], "requires --types sound:"),
         (
             ["-o", "none", "-t", "command:cat", "--for", "soon"],

@@ -12,6 +12,7 @@ from command import on_a_terminal, run, run_here
 from waiting import is_alive, wait_until
 
 from scriptschema import files
+from scriptschema.commands import reducing
 from scriptschema.fuzzing.command_test import CommandError, CommandTest
 from scriptschema.luau.parse import parse
 from scriptschema.messages import ModuleSet
@@ -252,6 +253,14 @@ def test_a_terminal_shows_how_far_it_is() -> None:
     assert status == 0
     assert b" nodes, " in shown
     assert b" tests, " in shown
+
+
+def test_a_log_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reducing, "_INTERVAL", 0.0)
+    done = run_here("reduce", "program.luau", "--test", "grep -q total {}", "-o", "small.luau")
+    assert done.returncode == 0
+    shown = re.findall(r"([\d,]+) nodes, [\d,]+ characters, ([\d,]+) tests", done.stderr.decode())
+    assert len(shown) > 2
 
 
 def test_a_candidate_for_which_the_command_hangs_is_given_up_with_all_it_started() -> None:

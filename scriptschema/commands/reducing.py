@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -295,10 +295,15 @@ def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | No
     return next((text for text in sorted(texts, key=len) if test.holds_for(text)), None)
 
 
+_INTERVAL: Final = 30.0
+
+
 class _Display:
+    """Shows the progress: in place on a terminal, otherwise as a line every `_INTERVAL` seconds."""
+
     def __init__(self) -> None:
         self.status: Any = None
-        self.start = time.monotonic()
+        self.start = self.shown = time.monotonic()
 
     def __enter__(self) -> None:
         if sys.stderr.isatty():
@@ -312,9 +317,15 @@ class _Display:
             self.status.stop()
 
     def show(self, reducer: Reducer[ModuleSet]) -> None:
-        if self.status is not None:
-            seconds = time.monotonic() - self.start
-            self.status.update(
-                f"{reducer.size:,} nodes, {len(reducer.source):,} characters, "
-                f"{reducer.tests:,} tests, {seconds:.0f} s"
-            )
+        now = time.monotonic()
+        if self.status is None and now < self.shown + _INTERVAL:
+            return
+        self.shown = now
+        text = (
+            f"{reducer.size:,} nodes, {len(reducer.source):,} characters, "
+            f"{reducer.tests:,} tests, {now - self.start:.0f} s"
+        )
+        if self.status is None:
+            click.echo(text, err=True)
+        else:
+            self.status.update(text)
