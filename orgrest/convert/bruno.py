@@ -76,6 +76,7 @@ _BODIES: Final = {
     "xml": "application/xml",
     "sparql": "application/sparql-query",
 }
+_FORM: Final = "application/x-www-form-urlencoded"
 _BLOCKS: Final = {"formUrlEncoded": "form-urlencoded", "multipartForm": "multipart-form"}
 _OPERATORS: Final = {
     "eq": "== {}", "neq": "!= {}", "gt": "> {}", "gte": ">= {}", "lt": "< {}", "lte": "<= {}",
@@ -179,12 +180,14 @@ def _pairs(lines: list[str], name: str, first: int) -> Iterator[_Pair]:
             reason = f"expected name: value, found {line[:60]!r}"
             raise ConversionError(reason, file=name, line=first + at)
         value = match["value"].strip()
-        if value == "'''":
-            opened = at
-            while at < len(lines) and lines[at].strip() != "'''":
+        if value.startswith("'''"):
+            block = [value[3:]]
+            while "'''" not in block[-1] and at < len(lines):
+                block.append(lines[at])
                 at += 1
-            value = "\n".join(line.removeprefix("    ") for line in lines[opened:at])
-            at += 1
+            block[-1], _, kind = block[-1].partition("'''")
+            text = "\n".join(line.removeprefix("    ") for line in block).strip()
+            value = f"{text} {kind.strip()}".rstrip()  # `kind` is a media type or ""
         key = match["key"] if match["quoted"] is None else re.sub(r"\\(.)", r"\1", match["quoted"])
         yield _Pair(key.strip(), value, match["off"] is None)
 
@@ -343,7 +346,8 @@ class _Reader(Reader):
         every = (*(fields.given.get("params:query") or ()), *headers)
         disabled = [pair for pair in every if not pair.enabled]
         mode = head.get("body", "none")
-        body, kind = self._body(fields, mode, disabled)
+        own_headers = self._headers(headers)
+        body, kind = self._body(fields, mode, (*own_headers, *around.headers), disabled)
         own, variables = self._authorization(fields, head.get("auth", "none"), inherited=False)
         scripts = self._scripts(fields)
         every_script = (*around.before, *around.after, *scripts[0], *scripts[1])
@@ -352,7 +356,7 @@ class _Reader(Reader):
         assertions = self._after(fields, scripts[1])
         return Draft(
             (head.get("method", "GET") if verb == "http" else verb).upper(),
-            target, self._headers(headers), body, kind, own,
+            target, own_headers, body, kind, own,
             (*self._variables(fields, "vars:pre-request"), *variables), scripts=scripts,
             assertions=assertions, directives=list(self._directives(fields)),
             described=[fields.any("docs") or ""], disabled=map(str, disabled),
@@ -389,15 +393,17 @@ class _Reader(Reader):
             yield f"timeout {settings['timeout']} ms"
 
     def _body(
-        self, given: Fields, mode: str, disabled: list[_Pair]
+        self, given: Fields, mode: str, headers: Iterable[tuple[str, str]], disabled: list[_Pair]
     ) -> tuple[tuple[Piece, ...] | None, str]:
-        """Return the body and media type for a `mode`."""
+        """Return the body and media type for a `mode`. `headers` may contain that of a form."""
         block = f"body:{_BLOCKS.get(mode, mode)}"
         content = given.any(block)
         # Bruno stores the bodies for other modes, but does not send them.
         given.ignore("body", begins="body:")
         if mode == "json" and content is None:
             content = given.given.get("body")
+        if mode == "formUrlEncoded" and not content:
+            return None, _FORM  # a script may set the fields
         if mode in ("none", "") or not content:
             return None, ""
         if mode == "json":
@@ -412,10 +418,12 @@ class _Reader(Reader):
         enabled = [pair for pair in content if pair.enabled]
         if mode == "formUrlEncoded":
             form = pairs_encoded(self._pairs(enabled), self.names, plus=True)
-            return (form,), "application/x-www-form-urlencoded"
+            return (form,), _FORM
         if mode == "multipartForm":
             fields = [field for pair in enabled for field in self._field(pair)]
-            return multipart(fields) if fields else (None, "")
+            kind = next((value for name, value in headers if name == "Content-Type"), "")
+            kind = kind if kind.startswith("multipart/") else ""
+            return multipart(fields, kind) if fields else (None, "")
         if mode == "file":
             match = _FILE.fullmatch(enabled[0].value) if enabled else None
             if match is not None:
@@ -425,8 +433,9 @@ class _Reader(Reader):
     def _field(self, pair: _Pair) -> list[Part]:
         name, match = self._text(pair.key), _FILE.fullmatch(pair.value)
         if match is None:
-            value, _, kind = pair.value.partition(" @contentType(")
-            return [(name, self._text(value), "", kind.removesuffix(")"), False)]
+            value, _, kind = pair.value.partition("@contentType(")
+            value, kind = (value.rstrip(), kind[:-1]) if kind[-1:] == ")" else (pair.value, "")
+            return [(name, self._text(value), "", kind, False)]
         return [
             file_part(name, path, match["kind"] or wide_form_type(path))
             for path in match["path"].split("|")

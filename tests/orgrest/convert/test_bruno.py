@@ -414,6 +414,43 @@ def test_a_file_in_a_form_is_sent_with_its_type(name: str, kind: bytes, tmp_path
     assert b"\r\nContent-Type: " + kind + b"\r\n\r\ncontent" in (found.body or b"")
 
 
+@pytest.mark.parametrize(
+    ("header", "kind"),
+    [
+        ("Content-Type: multipart/mixed", "multipart/mixed; boundary=orgrest-form-boundary"),
+        ("Content-Type: multipart/mixed; boundary=b", "multipart/mixed; boundary=b"),
+        ("content-type: multipart/mixed", "multipart/form-data; boundary=orgrest-form-boundary"),
+    ],
+)
+def test_a_multipart_body_has_the_media_type_that_bruno_sends(
+    header: str, kind: str, tmp_path: Path
+) -> None:
+    rest = f"headers {{\n  {header}\n}}\n\nbody:multipart-form {{\n  a: b\n}}\n"
+    collection(tmp_path, **{"One.bru": request(rest, "  body: multipartForm\n")})
+    assert run(tmp_path, "--strict").exit_code == 0
+    (found,) = sent(tmp_path)
+    assert [value for name, value in found.headers if name.lower() == "content-type"] == [kind]
+    assert (found.body or b"").startswith(f"--{kind.partition('=')[2]}\r\n".encode())
+
+
+def test_fields_below_a_text_of_several_lines_are_parts_of_the_form(tmp_path: Path) -> None:
+    form = (
+        "body:multipart-form {\n  a: '''\n    x: y\n    z\n  ''' @contentType(text/csv)\n"
+        "  b: @file(f.txt)\n  c: d @contentType(e\n  f: '''g'''\n}\n"
+    )
+    files = {"One.bru": request(form, "  body: multipartForm\n"), "f.txt": "content"}
+    collection(tmp_path, **files)
+    assert run(tmp_path, "--strict").exit_code == 0
+    (found,) = sent(tmp_path)
+    parts = (found.body or b"").split(b"--orgrest-form-boundary")
+    assert [part.partition(b"name=")[2].strip() for part in parts[1:-1]] == [
+        b'"a"\r\nContent-Type: text/csv\r\n\r\nx: y\r\nz',
+        b'"b"; filename="f.txt"\r\nContent-Type: text/plain\r\n\r\ncontent',
+        b'"c"\r\n\r\nd @contentType(e',
+        b'"f"\r\n\r\ng',
+    ]
+
+
 @needs_engine
 def test_a_script_changes_the_request(tmp_path: Path) -> None:
     script = "req.setMethod('PUT'); req.setUrl(req.getUrl() + 'x'); req.setBody({a: 1});"
@@ -452,6 +489,7 @@ def test_a_plus_sign_in_a_url_is_no_blank_for_the_server_if_bruno_encodes_it(
 
 JSON = 'body:json {\n  {"a": 1, "sig": ""}\n}\n', "  body: json\n"
 FORM = "body:form-urlencoded {\n  a: b c\n}\n", "  body: formUrlEncoded\n"
+EMPTY_FORM = "", "  body: formUrlEncoded\n"
 XML = "body:xml {\n  <a/>\n}\n", "  body: xml\n"
 GRAPHQL = "body:graphql {\n  {a}\n}\n", "  body: graphql\n"
 
@@ -477,6 +515,8 @@ GRAPHQL = "body:graphql {\n  {a}\n}\n", "  body: graphql\n"
         (FORM, "const b = req.getBody(); b.push({name: 'd', value: '&'}); req.setBody(b);",
          b"a=b%20c&d=%26"),
         (FORM, "req.setBody('a=b+c');", b"a=b+c"),
+        (EMPTY_FORM, "req.setBody({a: 'b c', list: [1, 2]});", b"a=b%20c&list=1&list=2"),
+        (EMPTY_FORM, "req.setBody([{name: '', value: 0}, {name: 'n', value: null}]);", b"=0&n="),
     ],
 )  # fmt: skip
 def test_a_script_that_changes_a_body_sends_what_bruno_sends(
