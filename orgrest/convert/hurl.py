@@ -30,6 +30,7 @@ from orgrest.convert.shared.requests import Draft, Inherited, Reader
 from orgrest.convert.shared.source import Source
 from orgrest.convert.shared.texts import Variable
 from orgrest.convert.shared.variables import UNUSABLE
+from orgrest.http.assertions.language import find
 from orgrest.http.syntax import TCHARS
 from orgrest.structured import json_or
 
@@ -50,7 +51,7 @@ _QUERY: Final = re.compile(
 _SUBJECTS: Final = {
     "status": "status", "url": "url", "body": "body", "duration": "duration", "header": "header {}",
     "cookie": "cookie {}", "jsonpath": "body {}", "xpath": "xpath {}", "redirects": "redirects",
-    "bytes": "bytes", "sha256": "sha256",
+    "bytes": "bytes", "sha256": "sha256", "variable": "js {}",
 }  # fmt: skip
 _COUNTED: Final = {
     "redirects": ("redirects",),
@@ -98,6 +99,13 @@ quote in it would be tried as the start of another string, which takes quadratic
 """
 _PLACEHOLDER: Final = re.compile(r"\{\{(?P<name>[^{}\n]+)\}\}")
 _JSON_VARIABLE: Final = re.compile(f'"{_PLACEHOLDER.pattern}"')
+_BODY_BEGINS: Final = re.compile(r"[{\[<`\"\d-]|(?:base64|hex|file),|(?:true|false|null)$")
+"""Matches a line below `[Asserts]` that is no assertion, but begins the expected body."""
+_STEP: Final = re.compile(
+    r"\.?\[(?:(?P<index>\d+)|'(?P<single>[^'\\]*)'|\"(?P<double>[^\"\\]*)\")\]"
+    r"|\.(?P<name>[A-Za-z_]\w*)"
+)
+"""Matches a step of a JSONPath that selects one value: an index or a name."""
 _ONE_LINE: Final = re.compile(r"`(?P<content>(?:[^`\\\n]|\\.)*)`")
 _ANY_STATUS: Final = "status >= 100"  # otherwise, a status of 400 or above is a failure
 _FILE: Final = re.compile(r"file,(?P<path>[^;]+);(?:\s*(?P<kind>\S.*))?")
@@ -105,6 +113,8 @@ _IN_URL: Final = re.compile(r"^[a-z]+://[^/?#]*|\{\{[^{}]*\}\}|[?#].*|\.\w+(?=$|
 """Matches the parts of a URL that the name of a request does not contain."""
 _PATHS: Final = {"jsonpath": "response.body.{}", "header": "response.headers.{}"}
 """Maps a query of a capture to what follows the request's name in a reference."""
+_TIMES: Final = {"delay": "ms", "max-time": "s", "retry-interval": "ms"}
+"""Maps the options that are times to their default units."""
 _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1", "output")
 
 
@@ -124,7 +134,10 @@ class _Capture:
 
 @classes.define
 class _Entry:
-    """A request and its expected response. `line` is the number of its first line."""
+    """A request and its expected response. `line` is the number of its first line.
+
+    `interval` is the pause before each of the `retries`, in milliseconds.
+    """
 
     line: int
     fields: Fields
@@ -140,6 +153,8 @@ class _Entry:
     body: list[str] = classes.field(factory=list)
     follows: bool = False
     directives: list[str] = classes.field(factory=list)
+    retries: int = 0
+    interval: int = 1000
     definitions: list[tuple[str, str]] = classes.field(factory=list)
     assertions: list[str] = classes.field(factory=list)
     captures: list[_Capture] = classes.field(factory=list)
@@ -168,12 +183,14 @@ class _Reader(Reader):
         self._lines = text.replace("\r\n", "\n").split("\n")
         self._name = name
         self._at = 0
+        self._captured: set[str] = set()
+        self._asserted: set[str] = set()  # the captured variables whose values are asserted
 
     def requests(self) -> Iterator[Request]:
         entries = list(self._entries())
         defined = {name for entry in entries for name, _ in entry.definitions}
         captured = Counter(each.name for entry in entries for each in entry.captures)
-        first_uses: dict[str, int] = {}
+        first_uses = dict.fromkeys(self._asserted, 0)
         for number, line in enumerate(self._lines, 1):
             for match in _PLACEHOLDER.finditer(line):
                 first_uses.setdefault(match["name"].strip(), number)
@@ -282,11 +299,11 @@ class _Reader(Reader):
 
     def _belongs(self, entry: _Entry, section: str, line: str) -> bool:
         """Read a line if it belongs to `section`. Return whether it does."""
-        if section == "Asserts":
+        if section == "Asserts" and not _BODY_BEGINS.match(line):
             self._assertion(entry, _without_comment(line))
             return True
         match = (_HEADER if section == "headers" else _PAIR).fullmatch(_without_comment(line))
-        if match is None or line[:1] in "{[<`":
+        if match is None or line[:1] in "{[<`" or section == "Asserts":
             return False
         key, value = _plain(match["key"]), match["value"].strip()
         if section == "headers" and entry.answered:
@@ -321,10 +338,15 @@ class _Reader(Reader):
             entry.definitions.append((self.names.name(match[1]), self._text(_plain(given))))
         elif key == "skip" and value == "true":
             entry.directives.append("disabled")
-        elif key in ("delay", "max-time") and (match := re.fullmatch(r"(\d+)\s*(ms|s)?", value)):
-            unit = match[2] or ("ms" if key == "delay" else "s")
-            number = int(match[1]) * (1000 if unit == "s" else 1)
-            entry.directives.append(f"sleep {number}" if key == "delay" else f"timeout {number} ms")
+        elif key == "retry" and re.fullmatch(r"\d{1,6}", value):
+            entry.retries = int(value)
+        elif key in _TIMES and (match := re.fullmatch(r"(\d{1,9})\s*(ms|s)?", value)):
+            number = int(match[1]) * (1000 if (match[2] or _TIMES[key]) == "s" else 1)
+            if key == "retry-interval":
+                entry.interval = number
+            else:
+                shown = f"sleep {number}" if key == "delay" else f"timeout {number} ms"
+                entry.directives.append(shown)
         elif key not in _QUIET:
             self._note(entry, f"[Options] {key}: {value}")
 
@@ -341,6 +363,9 @@ class _Reader(Reader):
             path = _PATHS.get(match["query"], "").format(_string(argument))
             if match["query"] == "header" and not re.fullmatch(TCHARS, _string(argument)):
                 path = ""
+            if re.search(r"[{}]", path):
+                path = ""  # a reference would end there
+            self._captured.add(key)
             entry.captures.append(_Capture(key, self.names.name(key), path, expression))
 
     def _assertion(self, entry: _Entry, line: str) -> None:
@@ -360,6 +385,13 @@ class _Reader(Reader):
             return None
         if query == "cookie":
             argument = argument.replace('[Value]"', '"')
+        if query == "variable":
+            original = _string(argument)
+            name = self.names.name(original) if original in self._captured else ""
+            if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or UNUSABLE.fullmatch(name):
+                return None
+            self._asserted.add(original)
+            argument = f'"{name}"'
         shown = argument if re.search(r"\s", argument) else _string(argument)
         subject = _SUBJECTS[query].format(shown)
         predicate = _SAME.get(match["predicate"], match["predicate"])
@@ -399,9 +431,11 @@ class _Reader(Reader):
         elif predicate == "==" and not no and value and value[0] != '"' and "{{" not in value:
             assertions = expectations.equality(subject, value)
         else:
-            kinds = _GUARDS.get(predicate, ()) if query == "jsonpath" else ()
+            kinds = _GUARDS.get(predicate, ()) if query in ("jsonpath", "variable") else ()
             guards = [f"{subject} {kind}" for kind in kinds]
             assertions = [f"{subject} {no}{predicate} {value}".rstrip(), *guards]
+        if query == "variable" and any(_path(each) != shown for each in assertions or ()):
+            return None  # with js, the last operator in the line counts
         return expectations.valid(assertions) or None
 
     def _text(self, text: str) -> str:
@@ -435,11 +469,19 @@ class _Reader(Reader):
             parameters = {"username": user, "password": password}
             authorization, _ = self.credentials(entry.fields, "basic", parameters, inherited=False)
         self._expected(entry, _trimmed(entry.expected))
-        checks_status = any(assertion.startswith("status ") for assertion in entry.assertions)
+        assertions = entry.assertions
+        if not any(assertion.startswith("status ") for assertion in assertions):
+            assertions = [_ANY_STATUS, *assertions]
+        if limit := entry.retries * entry.interval:
+            shown = f"{limit} ms" if limit % 1000 else f"{limit // 1000} s"
+            # a script sets a captured variable only after the last response
+            assertions = [
+                x if x.startswith("js ") else f"eventually {shown} {x}" for x in assertions
+            ]
         return Draft(
             entry.method, url, headers, body, kind, authorization, tuple(entry.definitions),
             described=entry.comments,
-            assertions=[*([] if checks_status else [_ANY_STATUS]), *entry.assertions],
+            assertions=assertions,
             directives=[*entry.directives, *([] if entry.follows else ["no-redirect"])],
         )  # fmt: skip
 
@@ -516,6 +558,8 @@ class _Reader(Reader):
         assertion = None
         if match := _ONE_LINE.fullmatch(text):
             assertion = f"body == {json.dumps(_plain(match['content']), ensure_ascii=False)}"
+        elif match := re.fullmatch(r"```(?!(?:json|xml|graphql)\n)\w*\n(.*?)```", text, re.DOTALL):
+            assertion = f"body == {json.dumps(match[1], ensure_ascii=False)}"
         elif text[0] in "{[" and "{{" not in text and (value := json_or(text)) is not None:
             assertion = f"body $ == {json.dumps(value, ensure_ascii=False)}"
         if assertion is None or not expectations.valid([assertion]):
@@ -528,13 +572,25 @@ class _Reader(Reader):
 def _captured(query: str, argument: str) -> str | None:
     """Return a JavaScript expression for a capture, or None if there is no equivalent."""
     text = _string(argument)
-    if query == "jsonpath" and re.fullmatch(r"\$(?:\.[A-Za-z_]\w*|\[\d+\]|\['[\w-]+'\])*", text):
-        return f"pm.response.json(){text[1:]}"
+    if query == "jsonpath" and re.fullmatch(rf"\$(?:{_STEP.pattern})*", text):
+        return f"pm.response.json(){_STEP.sub(_in_javascript, text[1:])}"
     if query == "header" and text:
         return f"pm.response.headers.get({json.dumps(text)})"
     if query == "regex" and text:
         return f"pm.response.text().match(new RegExp({json.dumps(text)}))[1]"
     return {"status": "pm.response.code", "body": "pm.response.text()"}.get(query)
+
+
+def _in_javascript(step: re.Match[str]) -> str:
+    """Return a step of a JSONPath in JavaScript."""
+    if step["name"]:
+        return f".{step['name']}"
+    return f"[{step['index'] or json.dumps(step['single'] or step['double'] or '')}]"
+
+
+def _path(assertion: str) -> str:
+    parsed = find(assertion)
+    return parsed if isinstance(parsed, str) else parsed.path
 
 
 def _whole(path: str) -> str | None:
@@ -554,7 +610,7 @@ def _fits(query: str, argument: str, predicate: str, value: str) -> bool:
     if predicate in _ORDERS:
         return type_ in (None, "number") and value[:1] != '"'
     if predicate in (*_ON_TEXTS, "matches"):
-        return query in (*_TEXTS, "jsonpath", "xpath") and type_ in (None, "string")
+        return query in (*_TEXTS, "jsonpath", "variable", "xpath") and type_ in (None, "string")
     if predicate == "==" and type_ == "string":
         return value[:1] == '"' or "{{" in value
     if predicate == "==" and type_ is not None:

@@ -469,7 +469,7 @@ def comparison(subject: str, condition: str, kind: str = "isNumber") -> list[str
     """Return assertions that a subject is of this kind and meets a condition such as `> 5`."""
     if _is_text(subject):
         return None
-    of_type = [f"{subject} {kind}"] if subject.startswith("body $") else []
+    of_type = [f"{subject} {kind}"] if subject.startswith(("body $", "js ")) else []
     return [f"{subject} {condition}", *of_type]
 
 

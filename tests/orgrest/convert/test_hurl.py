@@ -235,7 +235,11 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_hurl(
         ("HTTP 200\n[Captures]\na: xpath \"//b\"", '[Captures] a: xpath "//b"'),
         ('HTTP 200\n[Captures]\na: jsonpath "$.b" redact', "source:4: not translated: redact: the"),
         ("HTTP/2 200", "HTTP/2 is not checked: responses of any version pass"),
-        ("HTTP 200\n```\nline\n```\n\nGET http://b", "source:3: not translated: the expected body"),
+        ("HTTP 200\nfile,a.txt;\n\nGET http://b", "source:3: not translated: the expected body"),
+        ("HTTP 200\n[Asserts]\nfile,a.txt;", "source:4: not translated: the expected body: file"),
+        ('HTTP 200\n[Captures]\na: body\n[Asserts]\nvariable "a" == "b == c"', 'variable "a"'),
+        ('HTTP 200\n[Captures]\na: jsonpath "$..b"', "[Captures] a: jsonpath"),
+        ("[Options]\nretry: -1", "[Options] retry: -1"),
         ("[Options]\ninsecure: true", "[Options] insecure: true"),
         ("[Options]\nmax-time: 3m", "[Options] max-time: 3m"),
         ("[New]\na: b", "[New] a: b"),
@@ -476,4 +480,91 @@ def test_a_variable_that_is_a_whole_json_string_is_short_and_exact(tmp_path: Pat
     sent_body = (found.body or b"").decode()
     assert re.sub('"u": "[0-9a-f-]{36}"', "", sent_body) == (
         f'{{"a": {json.dumps(value)}, "b-c": ["7"], "d": "xq\\"\\\\\\n", "{value}": 1, }}'
+    )
+
+
+@needs_engine
+@pytest.mark.parametrize("path", ["$['dh:base']", "$.['@id'].[0]", '$[\\"a b\\"]', "$['x}}y']"])
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+def test_a_capture_may_have_a_name_that_needs_quotes(
+    path: str, output: str, tmp_path: Path
+) -> None:
+    text = f'GET http://h/a\nHTTP 200\n[Captures]\na: jsonpath "{path}"\n\nGET http://h/{{{{a}}}}\n'
+    assert imported(tmp_path, text, "--strict", output=output).exit_code == 0
+    answer = response(b'{"dh:base": "v", "@id": ["v"], "a b": "v", "x}}y": "v"}')
+    document = tmp_path / output
+    with RawServer(answer) as server:
+        document.write_text(document.read_text().replace("http://h/", f"{server.url}/"))
+        assert CliRunner().invoke(program, ["test", str(document)]).exit_code == 0
+        assert server.requests[1].startswith(b"GET /v ")
+
+
+VARIABLES = b'{"n": 7, "t": "7", "p": "/a/7", "z": null}'
+
+
+@needs_engine
+@pytest.mark.parametrize(
+    ("expected", "holds"),
+    [
+        ('variable "n" == 7', True),
+        ('variable "n" == "7"', False),
+        ('variable "n" > 6', True),
+        ('variable "t" == "7"', True),
+        ('variable "t" == 7', False),
+        ('variable "t" > 6', False),
+        ('variable "z" == null', True),
+        ('variable "n" == null', False),
+        ('variable "t" != "8"', True),
+        ('variable "p" == "/a/{{t}}"', True),
+        ('variable "p" contains "a/7"', True),
+        ('variable "p" startsWith "a"', False),
+        ('variable "p" matches /a.(7|8)$/', True),
+        ("```\na,b\n1,2\n```", False),
+        (VARIABLES.decode(), True),
+        ("`x`", False),
+    ],
+)
+def test_assertions_of_captured_variables_and_a_body_below_them_have_the_verdict_of_hurl(
+    expected: str, holds: bool, tmp_path: Path
+) -> None:
+    captures = "".join(f'{name}: jsonpath "$.{name}"\n' for name in "ntpz")
+    answer = response(VARIABLES)
+    with RawServer(lambda connection, _: connection.sendall(answer)) as server:
+        text = f"GET {server.url}/\nHTTP 200\n[Captures]\n{captures}[Asserts]\n{expected}\n"
+        done = imported(tmp_path, text, "--strict")
+        assert done.exit_code == 0, done.output
+        ran = CliRunner().invoke(program, ["test", str(tmp_path / "out.http")])
+    assert (ran.exit_code == 0) is holds, ran.output
+
+
+@pytest.mark.parametrize("section", ["Captures]\na: status", "Asserts]\nstatus == 200"])
+def test_an_expected_text_of_several_lines_is_compared(section: str, tmp_path: Path) -> None:
+    body = '```\na,b\n# 1\n\nstatus == "x"\n```\n\nGET http://h/b\n'
+    with RawServer(response(b'a,b\n# 1\n\nstatus == "x"\n')) as server:
+        text = f"GET {server.url}/\nHTTP 200\n[{section}\n{body}"
+        assert imported(tmp_path, text, "--strict").exit_code == 0
+        document = tmp_path / "out.http"
+        ran = CliRunner().invoke(program, ["test", "--name", "GET /", str(document)])
+    assert ran.exit_code == 0, ran.output
+    written = document.read_text()
+    assert '?? body == "a,b\\n# 1\\n\\nstatus == \\"x\\"\\n"\n' in written
+    assert "GET http://h/b\n" in written
+
+
+@needs_engine
+def test_a_request_that_hurl_retries_is_sent_until_its_assertions_hold(tmp_path: Path) -> None:
+    answers = [response(b'{"state": "busy"}'), response(b'{"state": "done"}')]
+    with RawServer(lambda connection, _: connection.sendall(answers.pop(0))) as server:
+        text = (
+            f"GET {server.url}/\n[Options]\nretry-interval: 10s\nretry: 6\nHTTP 200\n[Captures]\n"
+            's: jsonpath "$.state"\n[Asserts]\njsonpath "$.state" == "done"\n'
+            'variable "s" == "done"\n'
+        )
+        assert imported(tmp_path, text, "--strict").exit_code == 0
+        ran = CliRunner().invoke(program, ["test", str(tmp_path / "out.http")])
+        assert ran.exit_code == 0, ran.output
+        assert len(server.requests) == 2
+    written = (tmp_path / "out.http").read_text()
+    assert (
+        '?? eventually 60 s status == 200\n?? eventually 60 s body $.state == "done"\n' in written
     )
