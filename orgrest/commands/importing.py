@@ -46,6 +46,7 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     """
     from orgrest.convert.formats import read
     from orgrest.convert.shared.model import ConversionError
+    from orgrest.convert.shared.scopes import unset
     from orgrest.convert.shared.source import Source
     from orgrest.model import explained
 
@@ -71,6 +72,12 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     notes = [*whole.folder.all_notes(), *written.notes]
     for note in notes:
         complain(f"{note.place}: not translated: {note.reason}")
+    known = (name for environment in whole.environments for name, _ in environment.variables)
+    if missing := unset(whole.folder, known):
+        complain(
+            f"variables that requests use before anything sets them: {', '.join(missing)}; define "
+            "them in the document or an environment, because such a request is not sent"
+        )
     if len(collections) < len(set(sources)):
         sys.exit(2)
     sys.exit(int(any(strict or note.bug for note in notes)))

@@ -1,4 +1,6 @@
-"""Gives variables of folders and requests their own names, for request files.
+"""Determines where a collection's variables are set.
+
+It gives variables of folders and requests their own names, for request files.
 
 In a request file, a definition counts in the whole file. It would therefore replace the value that
 an environment has for the requests outside of the folder or request that the definition is for.
@@ -7,8 +9,9 @@ an environment has for the requests outside of the folder or request that the de
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from orgrest import classes
@@ -24,8 +27,12 @@ _READ: Final = re.compile(
     r"(?P<start>\bpm\.(?:environment|globals|collectionVariables|variables)\.(?:get|has)\(\s*"
     r"(?P<quote>[\"'`]))(?P<name>[\w.-]+)(?=(?P=quote))"
 )
-
-_SET: Final = re.compile(r"\.set\(\s*[\"'`](?P<name>[\w.-]+)[\"'`]")
+_SET: Final = re.compile(
+    r"\.set(?:Environment|Global)?(?:Variable)?\(\s*[\"'`](?P<name>[\w.-]+)[\"'`]"
+)
+_NAME: Final = re.compile(r"[\w.-]+")
+_ARGUMENT: Final = re.compile(r"\((\w+)\)")
+"""Matches the variable in an expression such as `encodeURIComponent(name)`."""
 
 
 def separated(folder: Folder, elsewhere: frozenset[str]) -> Folder:
@@ -45,6 +52,44 @@ def separated(folder: Folder, elsewhere: frozenset[str]) -> Folder:
             number += 1
         renamed[name] = f"{name}_{number}"
     return classes.evolve(folder, items=tuple(_separated(item, renamed) for item in folder.items))
+
+
+def unset(folder: Folder, known: Iterable[str]) -> list[str]:
+    """Return the variables that have no value when requests use them, in order of first use.
+
+    The requests are assumed to be sent in order. `known` contains the names of other variables.
+    """
+    known, missing = set(known), dict[str, None]()
+
+    def visit(folder: Folder, around: Mapping[str, str]) -> None:
+        values = {**around, **dict(folder.variables)}
+        for item in folder.items:
+            if isinstance(item, Folder):
+                visit(item, values)
+                continue
+            known.update(_set_by(item.before))
+            own = {**values, **dict(item.definitions)}
+            seen = set[str]()
+            left = [piece for piece in item.body or () if isinstance(piece, str)]
+            left += [item.url, *chain(*item.headers)]
+            while left:
+                new = set(_referred(left.pop())) - seen
+                seen |= new
+                left += [own[name] for name in new if name in own]
+            without = {name for name in seen - own.keys() if not known & {name, name.split(".")[0]}}
+            missing.update(dict.fromkeys(sorted(without)))
+            known.update(_set_by(item.after), (name for name, *_ in item.captures))
+
+    visit(folder, {})
+    return list(missing)
+
+
+def _referred(text: str) -> Iterator[str]:
+    """Yield the names of the variables to which a string refers."""
+    for piece in texts.pieces(text):
+        if isinstance(piece, Variable):
+            name = piece.name
+            yield from [name] if _NAME.fullmatch(name) else _ARGUMENT.findall(name)
 
 
 def _separated(item: Folder | Request, names: Mapping[str, str]) -> Folder | Request:
@@ -68,8 +113,11 @@ def _scopes(folder: Folder) -> Iterator[Pairs]:
 
 def _set_by_scripts(folder: Folder) -> set[str]:
     """Return the names of the variables that scripts in a folder set."""
-    scripts = (s for request in folder.requests() for s in (*request.before, *request.after))
-    return {match["name"] for script in scripts for match in _SET.finditer(script)}
+    return {name for each in folder.requests() for name in _set_by((*each.before, *each.after))}
+
+
+def _set_by(scripts: Iterable[str]) -> Iterator[str]:
+    return (match["name"] for script in scripts for match in _SET.finditer(script))
 
 
 def _names(folder: Folder) -> Iterator[str]:

@@ -108,3 +108,40 @@ def test_any_value_of_an_environment_variable_is_sent_as_it_is(value: str, tmp_p
         imported(tmp_path, 'curl http://h/ --data-urlencode "k=$V"')
     (request,) = sent(tmp_path, environ={"V": value})
     assert parse_qsl((request.body or b"").decode(), keep_blank_values=True) == [("k", value)]
+
+
+UNSET = "variables that requests use before anything sets them"
+
+
+def test_the_import_says_which_variables_have_no_value(tmp_path: Path) -> None:
+    def item(name: str, value: str, *scripts: tuple[str, str]) -> dict[str, Any]:
+        events = [{"listen": kind, "script": {"exec": [code]}} for kind, code in scripts]
+        header = [{"key": "X", "value": value}]
+        return {"name": name, "request": {"url": "http://h/", "header": header}, "event": events}
+
+    later = ("test", "pm.environment.set('later', 1); postman.setGlobalVariable('old', 1);")
+    before = ("prerequest", "pm.variables.set('own', {a: 1});")
+    items = [
+        item("One", "{{later}} {{own.a}} {{inFolder}} {{$guid}}", before, later),
+        item("Two", "{{later}} {{old}} {{inEnvironment}} {{never}}"),
+    ]
+    variables = [{"key": "inFolder", "value": "{{through}}"}, {"key": "unused", "value": "{{no}}"}]
+    info = {"name": "API", "schema": "v2.1"}
+    environment = {"name": "dev", "values": [{"key": "inEnvironment", "value": "1"}],
+                   "_postman_variable_scope": "environment"}  # fmt: skip
+    (tmp_path / "dev.json").write_text(json.dumps(environment))
+    whole = {"info": info, "item": items, "variable": variables}
+    done = imported(tmp_path, json.dumps(whole), str(tmp_path / "dev.json"), "--strict")
+    assert done.exit_code == 0, done.output
+    assert f"{UNSET}: later, through, never;" in done.stderr
+    used = {"info": info, "item": [item("One", "{{inFolder}}")], "variable": [
+        {"key": "inFolder", "value": "x"}]}  # fmt: skip
+    assert UNSET not in imported(tmp_path, json.dumps(used), output="second.http").stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_a_variable_in_a_form_or_query_without_a_value_is_listed(
+    source: Any, name: str, tmp_path: Path
+) -> None:
+    assert f"{UNSET}: {name};" in imported(tmp_path, source(name)).stderr
