@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from orgrest import classes
 from orgrest.model import Source
 from orgrest.org.arguments import of_block
+from orgrest.org.blocks import INLINE
 from orgrest.org.placing import check_open, element_end, place, place_inline, room_for
 from orgrest.org.results import result_of
 from orgrest.org.text import Edit
@@ -15,14 +16,13 @@ from orgrest.rendering.masking import mask_message
 from orgrest.run.documents.expect import expects_same, judge_same
 from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
-from orgrest.run.documents.result_writer import ResultWriter, inline_text
+from orgrest.run.documents.result_writer import inline_text, written
 from orgrest.run.documents.selection import id_of
 from orgrest.run.outcomes import EvaluationError, Outcome, located
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orgrest.http.values import Context
     from orgrest.org.blocks import Arguments, Block
     from orgrest.org.document import OrgDocument
     from orgrest.run.outcomes import Task
@@ -67,18 +67,18 @@ def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
 
     Raises OrgrestError if the evaluation fails, or if `:expect same` requires another result.
     """
-    document = run.document
-    if not isinstance(document, OrgFile):
+    org_file = run.document
+    if not isinstance(org_file, OrgFile):
         raise EvaluationError("Babel only evaluates blocks in Org documents", file=file)
-    block = document.editor.document.block_at(call.line)
+    block = org_file.edited.document.block_at(call.line)
     if block is None:
         raise EvaluationError("no request block at this position", file=file, line=call.line)
     try:
-        task = _task(document, block, call, run.context)
+        task = _task(org_file, block, call)
         outcome = run.send(task)
         if outcome.state == "failed" and outcome.reason is not None:
             raise outcome.reason.with_traceback(None)
-        return _reply(document, document.results, block, task, run.completed(outcome))
+        return _reply(org_file, block, task, run.completed(outcome))
     except Exception as error:
         problem = located(error, file, call.line)
         problem.reason = mask_message(problem.reason, run.context.secrets.texts)
@@ -87,28 +87,26 @@ def evaluate(run: Run, call: BabelBlock, file: str) -> Reply:
         run.context.close()
 
 
-def _task(document: OrgFile, block: Block, call: BabelBlock, context: Context) -> Task:
-    org = document.editor.document
+def _task(org_file: OrgFile, block: Block, call: BabelBlock) -> Task:
+    org = org_file.edited.document
     target = (block.call and org.block_named(block.call.name)) or block
     body = org.body(target)
     places = [(block.line + 1, 0)] * (call.text.count("\n") + 1)
     if body.text.rstrip("\n") == call.text.rstrip("\n"):
         places = [*(body.places or ()), *places][: len(places)]
-    source = Source(call.text, document.editor.file, places)
-    step = id_of(block, document.editor.file, block.start)
-    added = _SILENT.difference(of_block(document.editor.document, block).results)  # by Org
+    source = Source(call.text, org_file.edited.file, places)
+    step = id_of(block, org_file.edited.file, block.start)
+    added = _SILENT.difference(of_block(org, block).results)  # by Org
     inserted = tuple(word for word in call.arguments.results if word not in added)
     arguments = classes.evolve(call.arguments, results=inserted)  # `:expect same` is allowed
-    document.check_file(block, step, arguments)
-    task = document.reader.task(block, step, arguments, source, call.values, call.literal, context)
+    org_file.check_file(block, step, arguments)
+    task = org_file.task(block, target, step, arguments, source, call.values, call.literal)
     return classes.evolve(task, line=call.line, arguments=call.arguments)
 
 
-def _reply(
-    document: OrgFile, result_writer: ResultWriter, block: Block, task: Task, outcome: Outcome
-) -> Reply:
+def _reply(org_file: OrgFile, block: Block, task: Task, outcome: Outcome) -> Reply:
     outcome = classes.evolve(outcome, files=())  # saved responses have already been written
-    org = document.editor.document
+    org = org_file.edited.document
     arguments, language = task.arguments, task.language
     words = arguments.results
     responses = [
@@ -118,7 +116,7 @@ def _reply(
         outcome = _unchecked(outcome, arguments, "the result is not inserted")
         value = layout.shaped(arguments, responses[-1].uncut()) if responses else None
         return Reply(value, outcome)
-    if block.kind in ("inline", "inline call"):
+    if block.kind in INLINE:
         # Org inserts raw text unchanged, and raw is its default for these languages.
         others = tuple(word for word in words if word != "raw")
         values = [rendered.uncut() for rendered in responses]
@@ -127,12 +125,12 @@ def _reply(
         if "raw" in words and "wrap" not in arguments:
             return Reply(f"{{{{{{results({text})}}}}}}", outcome)
         return Reply("".join(values).rstrip("\n"), outcome)
-    written = result_writer.written(block, arguments, outcome, language)
-    outcome = classes.evolve(outcome, files=tuple(written.files))
-    if written.links:
-        shown = layout.RenderedResult("".join(written.blocks))
+    result = written(org_file.edited, block, arguments, outcome, language)
+    outcome = classes.evolve(outcome, files=tuple(result.files))
+    if result.links:
+        shown = layout.RenderedResult("".join(result.blocks))
     else:
-        shown = layout.show(arguments, written.values, written.blocks, language)
+        shown = layout.show(arguments, result.values, result.blocks, language)
     edit = place(org, block, shown.text, prose=shown.prose)
     check_open(org, edit, block)
     room = _room(org, block, arguments, shown)
@@ -142,12 +140,12 @@ def _reply(
         return Reply(None, outcome, shown.text, room)
     outcome = _unchecked(outcome, arguments, "Org applies :post to the result")
     if "file" in words:  # Org creates the link, with the path of :file if given
-        link = linked(written.values[0])
+        link = linked(result.values[0])
         return Reply(None if arguments.get("file") else link, outcome, room=room)
-    if written.links:
+    if result.links:
         return Reply(shown.text, outcome, room=room)
-    texts = [rendered.text for rendered in written.shown]
-    value, notes = layout.returned(arguments, written.values, written.blocks, texts, language)
+    texts = [rendered.text for rendered in result.shown]
+    value, notes = layout.returned(arguments, result.values, result.blocks, texts, language)
     return Reply(value, _with_notes(outcome, notes), room=room)
 
 

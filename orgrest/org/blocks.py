@@ -17,6 +17,8 @@ REQUEST_LANGUAGES = frozenset({"restclient", "http", "rest"})
 VERB = "verb"
 """The language of verb's blocks, and of the headings that contain verb requests."""
 ALL_LANGUAGES = REQUEST_LANGUAGES | {VERB}
+INLINE = ("inline", "inline call")
+"""The kinds of blocks that are part of a line of text."""
 
 
 @classes.frozen(eq=False)

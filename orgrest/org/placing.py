@@ -40,8 +40,10 @@ class PlacingError(OrgrestError):
 class Placing:
     """The place of a result, for an editor whose text may have changed since the evaluation.
 
-    `start`, `kind` and `name` describe the block in the evaluated text. `request` is the block's
-    request at that time (see `request_of`).
+    `start`, `kind` and `name` describe the block in the evaluated text. `request` contains the
+    block's body at that time, without trailing whitespace, and the block's call or None. Header
+    arguments and indentation are not included, since they may change while the request is being
+    sent.
     """
 
     start: int
@@ -56,7 +58,7 @@ class Placing:
         Raises PlacingError if the block's request has changed since it was evaluated. Also
         raises it if the result would close an element that is open above it.
         """
-        if request_of(document, block) != self.request:
+        if (document.body(block).text.rstrip(), block.call) != self.request:
             raise PlacingError(
                 "the request was changed in the meantime: its result is shown, but not inserted"
             )
@@ -77,15 +79,6 @@ def check_open(document: OrgDocument, edit: Edit, block: Block) -> None:
             f"{opened}: use another form of result (:wrap, :results) or, if that block or "
             "drawer is never closed, add its end line"
         )
-
-
-def request_of(document: OrgDocument, block: Block) -> tuple[str, BabelCall | None]:
-    """Return a block's body without trailing whitespace, and the block's call or None.
-
-    Header arguments and indentation are not included, since they may change while the request is
-    being sent.
-    """
-    return document.body(block).text.rstrip(), block.call
 
 
 def place(

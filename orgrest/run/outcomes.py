@@ -229,9 +229,9 @@ class Task:
     """A block, or a request in a request file, parsed and ready to be sent.
 
     `id` is unique in the run. `parsed` contains the task's requests. `block` is the block in the
-    evaluated text, or None in a request file. `file` is the imported file with the request, or None
-    for the document itself. `needed` contains requests that must be sent first, or errors for
-    requests that cannot be sent.
+    evaluated text, or None in a request file, and `written` is its text. `file` is the imported
+    file with the request, or None for the document itself. `needed` contains requests that must be
+    sent first, or errors for requests that cannot be sent.
 
     `imported` contains a pair for each imported file with scripts that run first: a request that
     only has these scripts and is not sent, and the file's context. If `turns` is true, the request
@@ -246,6 +246,7 @@ class Task:
     context: Context
     arguments: Arguments = classes.field(factory=Arguments)
     block: Block | None = None
+    written: str = ""
     file: str | None = None
     language: str = ""
     digest: str | None = None

@@ -18,129 +18,99 @@ from orgrest.regular import compiled
 from orgrest.rendering.content import PLAIN_ENDINGS
 from orgrest.rendering.masking import mask_bytes
 from orgrest.run import writable_files
-from orgrest.run.documents.selection import is_request
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Container
-
     from orgrest.org.blocks import Arguments, Block
-    from orgrest.org.document import OrgDocument
-    from orgrest.run.documents.document_editor import DocumentEditor
+    from orgrest.run.documents.edited_document import EditedDocument
     from orgrest.run.outcomes import Exchange
-    from orgrest.run.settings import Settings
-
-
-class FileResults:
-    """Creates the file results for the blocks of a document."""
-
-    def __init__(
-        self, editor: DocumentEditor, settings: Settings, languages: Container[str]
-    ) -> None:
-        """Create file results for the document of `editor`.
-
-        `languages` contains the languages of request blocks.
-        """
-        self._editor = editor
-        self._folder = settings.inputs.directory
-        self._languages = languages
-        self._allow_write = settings.allow_write
-        self._numbered: OrgDocument | None = None
-        self._numbers: dict[Block, int] = {}
-
-    def make(
-        self, block: Block, arguments: Arguments, exchange: Exchange, number: int
-    ) -> tuple[str, list[tuple[Path, bytes]]]:
-        """Return a link to an exchange's result file, and the file to write, if any.
-
-        `number` is how many files the block already has. Raises OrgrestError if the file may not be
-        written.
-        """
-        folder = self._folder
-        if arguments.get("file"):
-            path = self._named(arguments)
-            if number:
-                path = path.with_stem(f"{path.stem}-{number + 1}")
-        else:
-            path = folder / _path("output-dir", arguments.get("output-dir"))
-            path = self._default_path(block, number, path, _extension(arguments, exchange))
-        target = self._checked(block, arguments, path)
-        shown = str(path.relative_to(folder) if path.is_relative_to(folder) else path)
-        description = None
-        if "file-desc" in arguments and arguments.get("file-desc") != "[]":  # as in Org
-            description = arguments.get("file-desc") or shown
-        files: list[tuple[Path, bytes]] = []
-        if _writes(arguments):
-            files.append((target, _content(exchange, arguments)))
-        return f"{_link(shown, description)}\n", files
-
-    def check(self, block: Block, arguments: Arguments) -> None:
-        """Raise OrgrestError if `:file` names a file that may not be written."""
-        if arguments.get("file"):
-            self._checked(block, arguments, self._named(arguments))
-
-    def _named(self, arguments: Arguments) -> Path:
-        folder = self._folder / _path("dir", arguments.get("dir"))
-        folder /= _path("output-dir", arguments.get("output-dir"))
-        return folder / _path("file", arguments.get("file"))
-
-    def _checked(self, block: Block, arguments: Arguments, path: Path) -> Path:
-        """Return a result file's path without links. Raises EvaluationError if it is refused."""
-        file_argument = arguments.get("file")
-        name = f":file {file_argument}" if file_argument else path.name
-        try:
-            target = resolved(path)
-        except (OSError, RuntimeError, ValueError) as error:  # circular links, or a NUL character
-            raise EvaluationError(f"{name}: {error}") from error
-        if _writes(arguments):
-            is_linked = self._is_linked(block, target)
-            document = self._folder.resolve() / PurePosixPath(self._editor.file).name
-            writable_files.check(target, name, document, self._allow_write, linked=is_linked)
-        return target
-
-    def _is_linked(self, block: Block, target: Path) -> bool:
-        document = self._editor.document
-        result = result_of(document, self._editor.now(block) or block)
-        if result is None or not os.path.exists(target):  # noqa: PTH110 (never raises)
-            return False
-        links = _LINKED.finditer(document.text, result.start, result.end)
-        return any((self._folder / linked(match[0])).resolve() == target for match in links)
-
-    def _default_path(self, block: Block, number: int, folder: Path, suffix: str) -> Path:
-        start = writable_files.own_name(self._editor.file)
-        block_name = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
-        end = (f"-{number + 1}" if number else "") + suffix
-        path = (
-            folder / f"{block_name}{end}"
-        )  # safe only if no tool could read it as its configuration
-        if block_name and (suffix in PLAIN_ENDINGS or self._is_linked(block, path.resolve())):
-            return path
-        return folder / f"{start}-{block_name or self._number(block)}{end}"
-
-    def _number(self, block: Block) -> int:
-        """Return the index, from 1, of an unnamed block among those not below a results keyword."""
-        document = self._editor.document
-        if self._numbered is not document:
-            nameless = (
-                candidate
-                for candidate in document.evaluated
-                if is_request(document, candidate, self._languages)
-                and not candidate.name
-                and candidate.result is None
-            )
-            self._numbers = {unnamed: number for number, unnamed in enumerate(nameless, 1)}
-            self._numbered = document
-        return self._numbers.get(self._editor.now(block) or block, len(self._numbers) + 1)
-
-
-def linked(link: str) -> str:
-    """Return the target path of a link that `FileResults.make` returned."""
-    match = _LINKED.match(link)
-    return re.sub(r"\\(.)", r"\1", match[1]) if match else ""
 
 
 _LINKED = compiled(r"\[\[file:((?:[^\]\[\\]|\\.)*)")
 _EXTENSION = compiled(r"\.?([\w+-]+(?:\.[\w+-]+)*)")
+
+
+def make(
+    edited: EditedDocument, block: Block, arguments: Arguments, exchange: Exchange, number: int
+) -> tuple[str, list[tuple[Path, bytes]]]:
+    """Return a link to an exchange's result file, and the file to write, if any.
+
+    `number` is how many files the block already has. Raises OrgrestError if the file may not be
+    written.
+    """
+    folder = edited.settings.inputs.directory
+    if arguments.get("file"):
+        path = _named(folder, arguments)
+        if number:
+            path = path.with_stem(f"{path.stem}-{number + 1}")
+    else:
+        path = folder / _path("output-dir", arguments.get("output-dir"))
+        path = _default_path(edited, block, number, path, _extension(arguments, exchange))
+    target = _checked(edited, block, arguments, path)
+    shown = str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+    description = None
+    if "file-desc" in arguments and arguments.get("file-desc") != "[]":  # as in Org
+        description = arguments.get("file-desc") or shown
+    files: list[tuple[Path, bytes]] = []
+    if _writes(arguments):
+        files.append((target, _content(exchange, arguments)))
+    return f"{_link(shown, description)}\n", files
+
+
+def check(edited: EditedDocument, block: Block, arguments: Arguments) -> None:
+    """Raise OrgrestError if `:file` names a file that may not be written."""
+    if arguments.get("file"):
+        path = _named(edited.settings.inputs.directory, arguments)
+        _checked(edited, block, arguments, path)
+
+
+def _named(folder: Path, arguments: Arguments) -> Path:
+    folder /= _path("dir", arguments.get("dir"))
+    folder /= _path("output-dir", arguments.get("output-dir"))
+    return folder / _path("file", arguments.get("file"))
+
+
+def _checked(edited: EditedDocument, block: Block, arguments: Arguments, path: Path) -> Path:
+    """Return a result file's path without links. Raises EvaluationError if it is refused."""
+    file_argument = arguments.get("file")
+    name = f":file {file_argument}" if file_argument else path.name
+    try:
+        target = resolved(path)
+    except (OSError, RuntimeError, ValueError) as error:  # circular links, or a NUL character
+        raise EvaluationError(f"{name}: {error}") from error
+    if _writes(arguments):
+        is_linked = _is_linked(edited, block, target)
+        settings = edited.settings
+        document = settings.inputs.directory.resolve() / PurePosixPath(edited.file).name
+        writable_files.check(target, name, document, settings.allow_write, linked=is_linked)
+    return target
+
+
+def _is_linked(edited: EditedDocument, block: Block, target: Path) -> bool:
+    document, folder = edited.document, edited.settings.inputs.directory
+    result = result_of(document, edited.now(block) or block)
+    if result is None or not os.path.exists(target):  # noqa: PTH110 (never raises)
+        return False
+    links = _LINKED.finditer(document.text, result.start, result.end)
+    return any((folder / linked(match[0])).resolve() == target for match in links)
+
+
+def _default_path(
+    edited: EditedDocument, block: Block, number: int, folder: Path, suffix: str
+) -> Path:
+    start = writable_files.own_name(edited.file)
+    block_name = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
+    end = (f"-{number + 1}" if number else "") + suffix
+    path = folder / f"{block_name}{end}"  # safe only if no tool could read it as its configuration
+    if block_name and (suffix in PLAIN_ENDINGS or _is_linked(edited, block, path.resolve())):
+        return path
+    return folder / f"{start}-{block_name or edited.number(block)}{end}"
+
+
+def linked(link: str) -> str:
+    """Return the target path of a link that `make` returned."""
+    match = _LINKED.match(link)
+    return re.sub(r"\\(.)", r"\1", match[1]) if match else ""
 
 
 def _writes(arguments: Arguments) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from orgrest.org.argument_syntax import Value
     from orgrest.org.blocks import Block
-    from orgrest.run.documents.document_editor import DocumentEditor
+    from orgrest.run.documents.edited_document import EditedDocument
     from orgrest.run.outcomes import Outcome
     from orgrest.run.results import RequestResults
 
@@ -34,24 +34,15 @@ def not_run(block: Block) -> str:
 class References:
     """Looks up the data and responses that a block refers to."""
 
-    def __init__(
-        self,
-        editor: DocumentEditor,
-        results: RequestResults,
-        by: Hashable,
-        *,
-        complete: bool,
-    ) -> None:
-        """Prepare to look up data in the document of `editor`, and responses in `results`.
+    def __init__(self, edited: EditedDocument, results: RequestResults, by: Hashable) -> None:
+        """Prepare to look up data in a document, and responses in `results`.
 
-        `by` identifies the referring block. If `complete` is true, a missing response is an error
-        even in a dry run.
+        `by` identifies the referring block.
         """
-        self._editor = editor
+        self.edited = edited
         self._results = results
         self._by = by
         self._calls = 0
-        self._complete = complete
 
     def resolve(self, value: Value, arguments: Arguments) -> data.Data:
         """Return `value`, or what it refers to.
@@ -62,7 +53,7 @@ class References:
         if isinstance(value, Lisp):
             return lisp.understand(value.text, {})
         if isinstance(value, ValueReference):
-            block = self._editor.document.block_named(value.name)
+            block = self.edited.document.block_named(value.name)
             if block is not None and (
                 value.arguments is not None or block.language in ALL_LANGUAGES
             ):
@@ -80,11 +71,11 @@ class References:
         If there are `variables`, the block is sent again for each reference. Raises
         RequestNeededError if the block must be sent first, and the block's own error if it failed.
         """
-        step = self._editor.id_of(block)
+        step = self.edited.id_of(block)
         if variables or step is None:
             self._calls += 1
             at, name = -1 - block.start if step is None else step.start, block.name or ""
-            file = self._editor.file
+            file = self.edited.file
             step = StepId(file, at, call=(self._by, self._calls), name=name)
         return self._results.needed(step, variables)
 
@@ -101,13 +92,13 @@ class References:
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
             with contextlib.suppress(ArgumentError):  # its result may be in the document, too
-                return lisp.understand(self._editor.document.body(block).text, {})
-        call = self._editor.document.call_named(name) if block is None else None
+                return lisp.understand(self.edited.document.body(block).text, {})
+        call = self.edited.document.call_named(name) if block is None else None
         if call is not None:
-            target = target_of(self._editor.document, call)
+            target = target_of(self.edited.document, call)
             if target.language in ALL_LANGUAGES:
                 return self._result_of(call, reference)
-        document = self._editor.as_placed(name)
+        document = self.edited.as_placed(name)
         element = element_named(document, name)
         if element is not None:
             return data.read(element, is_result=block is None and is_result(document, name))
@@ -123,13 +114,13 @@ class References:
         if block.call is None and block.language not in ALL_LANGUAGES:
             if block.language in EMACS_LISP:
                 variables = dict(map(self.argument, call_arguments(text)))
-                return lisp.understand(self._editor.document.body(block).text, variables)
+                return lisp.understand(self.edited.document.body(block).text, variables)
             raise EvaluationError(not_run(block))
         outcome = self.outcome(block, dict(map(self.argument, call_arguments(text))))
         if not outcome.own:
             raise EvaluationError(f"{name} was not sent, so it has no response")
         rendered = outcome.own[-1].unmasked()
-        if rendered is None and self._complete:
+        if rendered is None and self.edited.settings.complete:
             raise EvaluationError(
                 f"this requires the response to {name}, but no requests are sent here: set the "
                 "variable with --var"
@@ -138,4 +129,4 @@ class References:
             return None
         from orgrest.rendering import layout
 
-        return layout.shaped(of_block(self._editor.document, block), rendered.uncut())
+        return layout.shaped(of_block(self.edited.document, block), rendered.uncut())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from orgrest.org.argument_syntax import parse
 from orgrest.org.arguments import of_block
-from orgrest.org.blocks import ALL_LANGUAGES, VERB, ArgumentError
+from orgrest.org.blocks import ALL_LANGUAGES, INLINE, VERB, ArgumentError
 from orgrest.org.known import KNOWN
 from orgrest.org.placing import place
 from orgrest.org.results import result_of
@@ -307,7 +307,7 @@ def result_spans(document: OrgDocument, blocks: Iterable[Block]) -> list[tuple[i
     """
     spans: list[tuple[int, int]] = []
     for block in blocks:
-        if block.kind in ("inline", "inline call"):
+        if block.kind in INLINE:
             continue
         result = result_of(document, block)
         if result is not None and result.end > result.start:

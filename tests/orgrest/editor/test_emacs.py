@@ -19,20 +19,16 @@ from evaluated import Evaluated
 from servers import RawServer, response
 
 from orgrest import classes
-from orgrest.http.values import Context, Inputs
-from orgrest.http.values.context import Answers
+from orgrest.http.values import Inputs
 from orgrest.org.arguments import of_block
 from orgrest.org.document import OrgDocument
 from orgrest.org.placing import closes, place
 from orgrest.org.results import result_of
 from orgrest.org.text import escape
 from orgrest.rendering.pretty import xml_text
-from orgrest.run.documents.block_reader import BlockReader
-from orgrest.run.documents.document_editor import DocumentEditor
-from orgrest.run.documents.references import References
+from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.outcomes import Exchange
 from orgrest.run.plan import StepId
-from orgrest.run.results import RequestResults
 from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 from orgrest.run.stages import send
@@ -482,12 +478,12 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
     path = tmp_path / "hash.org"
     path.write_text(text)
     theirs = emacs(tmp_path, HASH, path).split()
-    draft, scope = DocumentEditor(text, "hash.org"), Context(Inputs(directory=tmp_path))
-    reader = BlockReader(draft)
-    resolve = References(draft, RequestResults(Answers()), "", complete=False).resolve
-    for block, theirs_now in zip(draft.document.blocks, theirs, strict=True):
-        arguments = of_block(draft.document, block)
-        task = reader.read(block, StepId("hash.org", block.start), arguments, scope, resolve)
+    settings = Settings(inputs=Inputs(directory=tmp_path))
+    org_file = Run(text, file="hash.org", settings=settings).document
+    assert isinstance(org_file, OrgFile)
+    for block, theirs_now in zip(org_file.edited.document.blocks, theirs, strict=True):
+        arguments = of_block(org_file.edited.document, block)
+        task = org_file.read(block, StepId("hash.org", block.start), arguments)
         assert task.digest == theirs_now, block.arguments
 
 

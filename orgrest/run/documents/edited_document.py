@@ -12,46 +12,62 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from orgrest import classes
+from orgrest.http.values import RequestNames
 from orgrest.model import OrgrestError
 from orgrest.org.document import OrgDocument
-from orgrest.org.placing import Placing, request_of
+from orgrest.org.placing import Placing, check_open
 from orgrest.org.text import apply
-from orgrest.run.documents.selection import id_of
+from orgrest.run.documents.noweb import Noweb
+from orgrest.run.documents.selection import id_of, is_request
+from orgrest.run.documents.verb import VerbTree
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from orgrest.http.syntax import ParsedRequest
     from orgrest.model import Verdict
     from orgrest.org.blocks import Block
     from orgrest.org.text import Edit
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import StepId
+    from orgrest.run.settings import Settings
 
 _SPAN = attrgetter("start", "end")
 
 
-class DocumentEditor:
-    """Inserts results into an Org document.
+class EditedDocument(RequestNames):
+    """An Org document with the results so far.
 
-    `document` is the most recently parsed version.
+    `document` is the most recently parsed version. `languages` contains the languages of request
+    blocks. The names of requests are the `Verb-Store` properties of their headings.
     """
 
     def __init__(
-        self, text: str, file: str, write: Callable[[Path, bytes], None] | None = None
+        self,
+        text: str,
+        file: str,
+        settings: Settings,
+        write: Callable[[Path, bytes], None] | None = None,
     ) -> None:
         """Parse `text`, the content of the file called `file`.
 
-        `write` writes the result files before the links to them are inserted.
+        `settings` are those of the run. `write` writes the result files before the links to them
+        are inserted.
         """
         self.document = OrgDocument(text)
         self.file = file
+        self.settings = settings
+        self.languages = settings.languages or self.document.request_languages()
         self._origins = {block.start: block.start for block in self.document.evaluated}
         self._write = write or (lambda _path, _content: None)
         self._edits: list[Edit] = []  # in order
         self._placed: set[str] = set()
-        self._now: dict[Block, Block | None] = {}
+        self._now: dict[Block, Block | None] = {}  # the tracked blocks, in the parsed version
+        self._verb: VerbTree | None = None
+        self._noweb: Noweb | None = None
+        self._numbers: dict[Block, int] | None = None
 
     @property
     def text(self) -> str:
@@ -87,7 +103,38 @@ class DocumentEditor:
             OrgDocument(self.text, self.document) if name.lower() in self._placed else self.document
         )
 
-    # Blocks move when results are inserted above them.
+    def requests_named(self, name: str, using: ParsedRequest) -> tuple[StepId, ...]:
+        """Return a tuple with the identity of the block that stores its response as `name`."""
+        del using
+        block = self.verb.stores.get(name)
+        step = None if block is None else self.id_of(block)
+        return () if step is None else (step,)
+
+    @property
+    def verb(self) -> VerbTree:
+        """The verb requests in `document`."""
+        self._verb = self._verb or VerbTree(self.document, self.file)
+        return self._verb
+
+    @property
+    def noweb(self) -> Noweb:
+        """The noweb references in `document`."""
+        self._noweb = self._noweb or Noweb(self.document, self.file)
+        return self._noweb
+
+    def number(self, block: Block) -> int:
+        """Return the index, from 1, of an unnamed block among those not below a results keyword."""
+        document = self.document
+        if self._numbers is None:
+            nameless = (
+                candidate
+                for candidate in document.evaluated
+                if is_request(document, candidate, self.languages)
+                and not candidate.name
+                and candidate.result is None
+            )
+            self._numbers = {unnamed: number for number, unnamed in enumerate(nameless, 1)}
+        return self._numbers.get(self.now(block) or block, len(self._numbers) + 1)
 
     def follow(self, blocks: Iterable[Block]) -> None:
         """Track `blocks`: locate them again each time the text is parsed."""
@@ -100,6 +147,7 @@ class DocumentEditor:
     def put(
         self,
         block: Block,
+        written: str,
         outcome: Outcome,
         make: Callable[[OrgDocument, Block], Edit],
         judge: Callable[[str, str], Verdict] | None = None,
@@ -107,20 +155,17 @@ class DocumentEditor:
     ) -> Outcome:
         """Insert a block's result with the edit that `make` returns, and return the new outcome.
 
-        `judge` compares the old and the new text. If it rejects the new text, an existing result
-        remains, and nothing is written. `files` contains the path and content of each file that the
-        result links to.
+        `written` is the text of the block when it was read. `judge` compares the old and the new
+        text. If it rejects the new text, an existing result remains, and nothing is written.
+        `files` contains the path and content of each file that the result links to.
 
         Raises EvaluationError if the block no longer exists or if `write` fails, and PlacingError
-        if the result cannot be inserted (see `Placing.edit`). The document is then unchanged.
+        if the result would close an element above it. The document is then unchanged.
         """
-        present = self._present(block)
-        request = request_of(self.document, present)
-        placing = Placing(block.start, block.kind, block.name, request, make)
-        edit = placing.edit(self.document, present)
+        edit = self._edit(block, make)
         if self._edits and not self._is_free(edit):
             self._read_again()
-            edit = placing.edit(self.document, self._present(block))
+            edit = self._edit(block, make)
         if judge is not None:
             old = self.document.text[edit.start : edit.end]
             verdict = judge(old, edit.text)
@@ -138,14 +183,18 @@ class DocumentEditor:
         if block.name:
             self._placed.add(block.name.lower())
         change = (self.document.text[edit.start : edit.end], edit.text)
+        request = written.rstrip(), block.call
+        placing = Placing(block.start, block.kind, block.name, request, make)
         files = (*outcome.files, *files)
         return classes.evolve(outcome, change=change, placing=placing, files=files)
 
-    def _present(self, block: Block) -> Block:
+    def _edit(self, block: Block, make: Callable[[OrgDocument, Block], Edit]) -> Edit:
         current = self.now(block)
         if current is None:
             raise EvaluationError("the block was overwritten by an earlier result")
-        return current
+        edit = make(self.document, current)
+        check_open(self.document, edit, current)
+        return edit
 
     def _is_free(self, edit: Edit) -> bool:
         at = bisect_left(self._edits, _SPAN(edit), key=_SPAN)
@@ -158,6 +207,7 @@ class DocumentEditor:
         moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in self._edits)]
         self.document = OrgDocument(self.text, self.document)
         self._edits, self._placed = [], set()
+        self._verb = self._noweb = self._numbers = None
 
         def now(start: int) -> int:
             return start + moved[bisect_right(ends, start)]
