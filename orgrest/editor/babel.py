@@ -185,7 +185,7 @@ def _room(
     digest = "" if arguments.get("cache") == "yes" else None  # differs from any old hash
     if result is not None and digest is None and {"append", "prepend"} & set(arguments.results):
         return None
-    room = room_for(org, block, shown.text, digest=digest, prose=shown.prose)
+    room = room_for(org, block, result, shown.text, digest=digest, prose=shown.prose)
     if result is not None and digest is not None:
         # Where the hash has changed, Org keeps captions, but removes an element of any type.
         return None if room == Edit(result.start, element_end(org, result), "") else room

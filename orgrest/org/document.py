@@ -266,6 +266,15 @@ class OrgDocument(Elements):
         """Return the first ``#+CALL:`` line with this ``#+NAME:``, ignoring case, or None."""
         return next((block for block in self.namesakes(name) if block.kind == "call"), None)
 
+    @cached_property
+    def calls_without_target(self) -> list[Block]:
+        """The calls of blocks that do not exist."""
+        return [
+            block
+            for block in self.blocks
+            if block.call and self.block_named(block.call.name) is None
+        ]
+
     def namesakes(self, name: str) -> list[Block]:
         """Return all blocks and calls with this ``#+NAME:``, ignoring case, in order."""
         return self._namesakes.get(name.lower(), [])
@@ -299,8 +308,9 @@ class OrgDocument(Elements):
             return frozenset({"restclient", VERB})
         return ALL_LANGUAGES
 
+    @cached_property
     def unclosed_requests(self) -> list[int]:
-        """Return the line numbers, counted from 1, at which unclosed request blocks begin."""
+        """The line numbers, counted from 1, at which unclosed request blocks begin."""
         line_numbers = []
         for line in self.unclosed.get("src", []):
             match = syntax.SRC.match(self.lines[line].lstrip(" \t"))

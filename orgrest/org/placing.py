@@ -102,7 +102,7 @@ def place(
     if result is not None and mode != "replace" and digest in (None, result.hash):
         at = result.end if mode == "append" else result.start
         return Edit(at, at, _missing_newline(document, result) + indent(text, result.column))
-    room = room_for(document, block, text, digest=digest, prose=prose)
+    room = room_for(document, block, result, text, digest=digest, prose=prose)
     if result is None:
         return _new(document, block, text, digest, room)
     if digest not in (None, result.hash):
@@ -118,6 +118,7 @@ def _missing_newline(document: OrgDocument, result: Result) -> str:
 def room_for(
     document: OrgDocument,
     block: Block,
+    result: Result | None,
     text: str,
     *,
     digest: str | None = None,
@@ -125,11 +126,10 @@ def room_for(
 ) -> Edit:
     """Return the edit that makes room for `text`, the new result of a block or call.
 
-    The edit removes the old result, and inserts blank lines that separate `text` from the text
-    below. A request block directly below the keyword is kept, and gets another keyword. For the
-    parameters, see `place` (with the mode ``replace``).
+    The edit removes the old `result`, if any, and inserts blank lines that separate `text` from the
+    text below. A request block directly below the keyword is kept, and gets another keyword. For
+    the other parameters, see `place` (with the mode ``replace``).
     """
-    result = result_of(document, block)
     if result is None:
         line = document.line_of(block.end) + 1
         at = document.offset(line)

@@ -51,7 +51,7 @@ def plan_of(
     suspects = [(line, why) for line, why in _unclosed(document, inside) if settings.is_above(line)]
     suspects += (
         (block.line + 1, f"no source block named {block.call.name}")
-        for block in _calls_without_target(document)
+        for block in document.calls_without_target
         if block.call and not within(inside, block.start)
     )
     if not settings.languages:
@@ -130,7 +130,7 @@ def sent_of(document: OrgDocument, languages: frozenset[str]) -> list[Block]:
 
 def unclosed_blocks(document: OrgDocument, languages: frozenset[str]) -> Iterator[tuple[int, str]]:
     """Yield (line, reason) for each request block without an end, except in results."""
-    if document.unclosed_requests():
+    if document.unclosed_requests:
         yield from _unclosed(document, _requests(document, languages)[1])
 
 
@@ -138,7 +138,7 @@ def _unclosed(
     document: OrgDocument, inside: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, str]]:
     mixed = "; the file mixes LF and CRLF line endings" if "\r\n" in document.text else ""
-    for line in document.unclosed_requests():
+    for line in document.unclosed_requests:
         if not within(inside, document.offset(line - 1)):
             yield line, f"this block was ignored: missing #+end_src{mixed}"
 
@@ -155,7 +155,7 @@ def _requests(
         and (block.kind == "heading" or not within(texts, block.start))
     ]
     inside: list[tuple[int, int]] = []
-    missing = document.unclosed_requests() or _calls_without_target(document)
+    missing = document.unclosed_requests or document.calls_without_target
     # blocks can only occur in these kinds of results: paragraphs, lists and containers
     if missing or any(
         block.kind not in ("block", "heading") or block.region.inside or block.region.item >= 0
@@ -164,14 +164,6 @@ def _requests(
         inside = result_spans(document, requests)
         requests = [block for block in requests if not within(inside, block.start)]
     return requests, inside
-
-
-def _calls_without_target(document: OrgDocument) -> list[Block]:
-    return [
-        block
-        for block in document.blocks
-        if block.call and document.block_named(block.call.name) is None
-    ]
 
 
 def _sent(

@@ -73,7 +73,7 @@ def everything(document: org.OrgDocument) -> object:
         document.results,
         document.unclosed,
         document.requests,
-        document.unclosed_requests(),
+        document.unclosed_requests,
         [of_block(block) for block in document.blocks],
         [block.start for block in document.namesakes("n")],
     ]
