@@ -148,7 +148,7 @@ def evaluate(files: tuple[str, ...], **given: Any) -> None:
             services.write = write
         settings = settings_of(parts, inputs)
         options.watched = watched
-        return _run(paths, settings, services, options, savers)
+        return _evaluate_files(paths, settings, services, options, savers)
 
     if options.watch:
         from orgrest.commands.watch import watch
@@ -162,7 +162,7 @@ def _folder(file: str, stdin_name: Path | None) -> Path:
     return Path() if path is None else path.resolve().parent
 
 
-def _run(
+def _evaluate_files(
     paths: list[str],
     settings: Settings,
     services: Services,
@@ -170,7 +170,7 @@ def _run(
     savers: Iterable[Callable[[], None]],
 ) -> int:
     """Evaluate the files. Then call the `savers`, which store cookies and global variables."""
-    from orgrest.commands import run
+    from orgrest.commands.run import evaluate_file
     from orgrest.files import FileError
     from orgrest.http.sandbox import children
 
@@ -182,7 +182,7 @@ def _run(
         deadline = None if client is None else client.budget.deadline
         try:
             with children.of_run(deadline):
-                status = max([run.evaluate(path, settings, services, output) for path in paths])
+                status = max(evaluate_file(path, settings, services, output) for path in paths)
         finally:
             for save in savers if services.client is not None else ():
                 save()

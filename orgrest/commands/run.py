@@ -38,7 +38,9 @@ class _Document:
     plain: bool
 
 
-def evaluate(path: str, settings: Settings, services: Services, output: SimpleNamespace) -> int:
+def evaluate_file(
+    path: str, settings: Settings, services: Services, output: SimpleNamespace
+) -> int:
     """Evaluate a file, or standard input for ``-``, and return the exit status.
 
     `output` contains the command's options, a `mode` (a key of `saving.MODES`), and, with
@@ -67,7 +69,7 @@ def evaluate(path: str, settings: Settings, services: Services, output: SimpleNa
         except FileError as error:
             complain(f"{error}: no request was sent (use --stdout to print the results)")
             return 1
-    return _evaluate(source, settings, services, output)
+    return _evaluate_document(source, settings, services, output)
 
 
 def _read(name: str, output: SimpleNamespace) -> _Document:
@@ -85,7 +87,7 @@ def _read(name: str, output: SimpleNamespace) -> _Document:
     return _Document(name, folder, file.text, file.encoding, file, is_request_file(path))
 
 
-def _evaluate(
+def _evaluate_document(
     source: _Document,
     settings: Settings,
     services: Services,
@@ -125,7 +127,7 @@ def _evaluate(
             for reported in (*outcome.needed, outcome):
                 if output.watched is not None:
                     output.watched.wrote(path for path, _ in reported.files)
-                failed |= _report(reported, source, settings, output)
+                failed |= _show(reported, source, settings, output)
             results.keep(outcome, run)
         except OSError:  # standard output is closed
             raise
@@ -133,10 +135,13 @@ def _evaluate(
             complain(str(explained(error)))
             failed = True
 
-    client = services.client
+    client, count = services.client, len(plan.steps)
+    outcomes: Iterator[Outcome] = run.outcomes()
+    if count >= MANY and sys.stderr.isatty() and not (output.quiet or output.mode == "dry run"):
+        outcomes = _with_progress(outcomes, count)
     try:
         try:
-            for outcome in _with_progress(run.outcomes(), len(plan.steps), output):
+            for outcome in outcomes:
                 report(outcome)
                 if client is not None and client.budget.spent and outcome.state == "failed":
                     run.reported(outcome)
@@ -161,9 +166,8 @@ def _evaluate(
     return int(failed or results.failed)
 
 
-def _report(
-    outcome: Outcome, source: _Document, settings: Settings, output: SimpleNamespace
-) -> bool:
+def _show(outcome: Outcome, source: _Document, settings: Settings, output: SimpleNamespace) -> bool:
+    """Print an outcome, and return whether it counts as a failure."""
     failed = outcome.fails(strictly=settings.fail)
     name = outcome.file or source.name
     if output.json:
@@ -202,11 +206,7 @@ def _report(
     return failed
 
 
-def _with_progress(
-    outcomes: Iterator[Outcome], count: int, output: SimpleNamespace
-) -> Iterator[Outcome]:
-    if output.quiet or count < MANY or not sys.stderr.isatty() or output.mode == "dry run":
-        return outcomes
+def _with_progress(outcomes: Iterator[Outcome], count: int) -> Iterator[Outcome]:
     from rich.console import Console
     from rich.progress import track
 

@@ -132,7 +132,7 @@ class Run:
                     yield from self._skipped(step, why, control)
                     continue
                 any_started = True
-                for outcome in self.evaluate(step, control=control):
+                for outcome in self.carry_out(step, control=control):
                     yield outcome
                     if latest is not None:  # the last outcome need not be freed
                         self._release(latest)
@@ -151,7 +151,7 @@ class Run:
             for step in teardown:
                 if control is not None and any_started:
                     with children.allowed():
-                        yield from self.evaluate(step, control.teardown_client())
+                        yield from self.carry_out(step, control.teardown_client())
                 elif control is not None:
                     yield from self._skipped(step, control.why or "nothing was sent", control)
             self.context.close()
@@ -164,7 +164,7 @@ class Run:
         for error in (*self.plan.problems, *(self.plan.suspects if tests else ())):
             yield self.completed(Outcome(error.line or 1, None, "failed", reason=error))
 
-    def evaluate(
+    def carry_out(
         self, step: Step, client: Client | None = None, control: Control | None = None
     ) -> Iterator[Outcome]:
         """Carry out one step of the plan, and yield its outcome, or several for a loop.
@@ -275,7 +275,7 @@ class Run:
     def _skipped(self, step: Step, why: str, control: Control | None) -> Iterator[Outcome]:
         """Yield a skipped outcome, or the actual outcome if another step has needed this step."""
         if self.results.has(step.id):
-            yield from self.evaluate(step, control=control)
+            yield from self.carry_out(step, control=control)
         else:
             self._ended.add(step.id)  # it may still be sent later for another step
             title, reason = self.document.title(step), OrgrestError(why)

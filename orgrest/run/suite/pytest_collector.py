@@ -113,7 +113,7 @@ class DocumentFile(pytest.File):
 
     def _send(self, run: Run, step: Step) -> list[Record]:
         place = {"file": str(self.path)}
-        outcomes = [*run.evaluate(step)]
+        outcomes = [*run.carry_out(step)]
         needed = [other for outcome in outcomes for other in outcome.needed]
         records = [of_outcome(outcome, place, fail=True) for outcome in (*needed, *outcomes)]
         failures = [record for record in records if record["outcome"] in ("failed", "error")]
