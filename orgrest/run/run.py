@@ -176,8 +176,7 @@ class Run:
         self.place = self._name, step.line
         began, start = time.time(), time.monotonic()
         for outcome in self._outcomes(step, control):
-            log = Logged()
-            log.take(self._work.pending)
+            log, self._work.pending = self._work.pending, Logged()
             own = None if outcome.task is None else self.results.known(outcome.task.id)
             needed = tuple(other for other in self._due if other is not own)
             # Without responses, tests say nothing.

@@ -1,7 +1,7 @@
 """The Org document of a run, with the results so far.
 
 Results are collected as edits. When a new edit would touch an earlier edit, all edits are applied,
-the new text is parsed, and the tracked blocks are located in it.
+the new text is parsed, and the blocks are located in it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from orgrest.run.documents.verb import VerbTree
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
     from orgrest.http.syntax import ParsedRequest
@@ -64,7 +64,8 @@ class EditedDocument(RequestNames):
         self._write = write or (lambda _path, _content: None)
         self._edits: list[Edit] = []  # in order
         self._placed: set[str] = set()
-        self._now: dict[Block, Block | None] = {}  # the tracked blocks, in the parsed version
+        # the blocks of the original text, in the parsed version
+        self._now: dict[Block, Block | None] = {b: b for b in self.document.evaluated}
         self._verb: VerbTree | None = None
         self._noweb: Noweb | None = None
         self._numbers: dict[Block, int] | None = None
@@ -136,12 +137,11 @@ class EditedDocument(RequestNames):
             self._numbers = {unnamed: number for number, unnamed in enumerate(nameless, 1)}
         return self._numbers.get(self.now(block) or block, len(self._numbers) + 1)
 
-    def follow(self, blocks: Iterable[Block]) -> None:
-        """Track `blocks`: locate them again each time the text is parsed."""
-        self._now = {block: block for block in blocks}
-
     def now(self, block: Block) -> Block | None:
-        """Return the current version of a tracked block, or None if a result replaced it."""
+        """Return a block of the original text as it is in `document`, or None if it was replaced.
+
+        Other blocks are returned unchanged.
+        """
         return self._now.get(block, block)
 
     def put(
@@ -202,7 +202,7 @@ class EditedDocument(RequestNames):
         return all(x.end <= edit.start or edit.end <= x.start for x in neighbours)
 
     def _read_again(self) -> None:
-        """Apply the edits, parse the new text, and locate the tracked blocks in it."""
+        """Apply the edits, parse the new text, and locate the blocks in it."""
         ends = [edit.end for edit in self._edits]
         moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in self._edits)]
         self.document = OrgDocument(self.text, self.document)

@@ -89,9 +89,7 @@ class OrgFile:
         Raises EvaluationError if the settings specify a name or line that does not exist.
         """
         edited = self.edited
-        plan = plan_of(edited.document, edited.languages, edited.settings, edited.file)
-        edited.follow(step.source for step in plan.steps)
-        return plan
+        return plan_of(edited.document, edited.languages, edited.settings, edited.file)
 
     def title(self, step: Step) -> str:
         """Return the method and URL of the first request in a step's block, as written."""
