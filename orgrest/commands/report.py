@@ -1,4 +1,4 @@
-"""The output of a run: requests and responses as one-line summaries, as text and as JSON."""
+"""Prints the outcomes of a run: requests and responses as lines, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orgrest import classes
-from orgrest.commands.console import complain
+from orgrest.commands.console import complain, safe
 from orgrest.rendering import content
 from orgrest.rendering.masking import (
     displayed,
@@ -23,12 +23,58 @@ from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import SimpleNamespace
 
     from orgrest.model import Response
     from orgrest.run.outcomes import Exchange, Outcome
 
 
-def line(exchange: Exchange) -> str:
+def show(
+    outcome: Outcome, document: str, output: SimpleNamespace, *, plain: bool, fail: bool
+) -> bool:
+    """Print an outcome, and return whether it counts as a failure.
+
+    `document` is the name of the document, and `plain` means that it is a request file. `output`
+    contains the command's options and its mode. If `fail` is true, failed tests and unexpected
+    statuses also count as failures.
+    """
+    failed = outcome.fails(strictly=fail)
+    name = outcome.file or document
+    if output.json:
+        for line in _json_lines(name, outcome, failed, with_text=plain, explained=output.explain):
+            click.echo(line)
+    if outcome.reason is not None:
+        prefix = "" if outcome.state == "failed" else "skipped: "
+        complain(prefix + safe(str(outcome.reason), outcome.secrets))
+    for note in outcome.notes:
+        where = "" if note.startswith(name) else f"{name}:{outcome.line}: "
+        complain(safe(f"note: {where}{note}", outcome.secrets))
+    tests = [test for test in outcome.tests if not (output.quiet and test.held)]
+    if tests and not output.json:
+        from orgrest.rendering.results import test_line
+
+        for test in tests:
+            where = f"{name}:{test.line or outcome.line}"
+            for line in (
+                f"{where}: {test_line(test)}",
+                *(f"  {difference}" for difference in test.difference),
+            ):
+                complain(safe(line, outcome.secrets))
+    for exchange in outcome.own if not output.json else ():
+        if output.mode == "dry run":
+            explained = _explain(exchange) if output.explain else ""
+            click.echo(explained + _wire(exchange))
+        elif output.body and outcome.step is not None:  # not sent only because another needs it
+            _print_body(exchange, outcome.secrets)
+        elif plain and not output.body:
+            _print_response(exchange)
+    for exchange in outcome.own if output.mode != "dry run" else ():
+        if not output.quiet or (fail and exchange.unexpected_status):
+            click.echo(_line(exchange), err=True)
+    return failed
+
+
+def _line(exchange: Exchange) -> str:
     """Return a one-line summary of an exchange: method, URL, status, duration and attempts."""
     request, response = displayed(exchange.request), exchange.response
     text = visible(f"{request.method} {request.url}", one_line=True)
@@ -40,7 +86,7 @@ def line(exchange: Exchange) -> str:
     return f"{text}  {status}  {response.duration:.3f} s{attempts}"
 
 
-def wire(exchange: Exchange) -> str:
+def _wire(exchange: Exchange) -> str:
     """Return a request as the text that is sent, with secrets masked."""
     from orgrest.http.transport.wire import wire_headers
 
@@ -54,7 +100,7 @@ def wire(exchange: Exchange) -> str:
     return visible("\n".join(lines)) + "\n"
 
 
-def explain(exchange: Exchange) -> str:
+def _explain(exchange: Exchange) -> str:
     """Return a line for each variable of a request: its name, value and source.
 
     Secrets in the values are masked.
@@ -76,7 +122,7 @@ def _used(exchange: Exchange) -> list[dict[str, str]]:
     ]
 
 
-def print_response(exchange: Exchange) -> None:
+def _print_response(exchange: Exchange) -> None:
     """Print the rendered response of an exchange, if it has one."""
     rendered = exchange.rendered
     if rendered is None:
@@ -90,7 +136,7 @@ def print_response(exchange: Exchange) -> None:
     click.echo(classes.evolve(rendered, tests=()).text)  # the assertions are reported separately
 
 
-def print_body(exchange: Exchange, secrets: frozenset[str]) -> None:
+def _print_body(exchange: Exchange, secrets: frozenset[str]) -> None:
     """Print the body of a response as received, except that secrets are masked.
 
     In a terminal, control characters are made visible.
@@ -123,7 +169,7 @@ def _text_of(response: Response, secrets: frozenset[str]) -> str | None:
     return mask_cut(text, secrets) if response.truncated else text
 
 
-def json_lines(
+def _json_lines(
     file: str, outcome: Outcome, failed: bool, *, with_text: bool, explained: bool = False
 ) -> Iterator[str]:
     """Yield a line of JSON for each request of an outcome, or one line if there are no requests.

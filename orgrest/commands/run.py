@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from orgrest import classes
-from orgrest.commands import report
-from orgrest.commands.console import complain, safe
+from orgrest.commands.console import complain
+from orgrest.commands.report import show
 from orgrest.commands.saving import MODES
 from orgrest.files import Encoding, File, FileError, decode_document, is_request_file
 from orgrest.model import explained
@@ -127,7 +127,9 @@ def _evaluate_document(
             for reported in (*outcome.needed, outcome):
                 if output.watched is not None:
                     output.watched.wrote(path for path, _ in reported.files)
-                failed |= _show(reported, source, settings, output)
+                failed |= show(
+                    reported, source.name, output, plain=source.plain, fail=settings.fail
+                )
             results.keep(outcome, run)
         except OSError:  # standard output is closed
             raise
@@ -164,46 +166,6 @@ def _evaluate_document(
         complain(f"{place}: interrupted{'; the results so far were saved' if saved else ''}")
         raise
     return int(failed or results.failed)
-
-
-def _show(outcome: Outcome, source: _Document, settings: Settings, output: SimpleNamespace) -> bool:
-    """Print an outcome, and return whether it counts as a failure."""
-    failed = outcome.fails(strictly=settings.fail)
-    name = outcome.file or source.name
-    if output.json:
-        for line in report.json_lines(
-            name, outcome, failed, with_text=source.plain, explained=output.explain
-        ):
-            click.echo(line)
-    if outcome.reason is not None:
-        prefix = "" if outcome.state == "failed" else "skipped: "
-        complain(prefix + safe(str(outcome.reason), outcome.secrets))
-    for note in outcome.notes:
-        where = "" if note.startswith(name) else f"{name}:{outcome.line}: "
-        complain(safe(f"note: {where}{note}", outcome.secrets))
-    tests = [test for test in outcome.tests if not (output.quiet and test.held)]
-    if tests and not output.json:
-        from orgrest.rendering.results import test_line
-
-        for test in tests:
-            where = f"{name}:{test.line or outcome.line}"
-            for line in (
-                f"{where}: {test_line(test)}",
-                *(f"  {difference}" for difference in test.difference),
-            ):
-                complain(safe(line, outcome.secrets))
-    for exchange in outcome.own if not output.json else ():
-        if output.mode == "dry run":
-            explained = report.explain(exchange) if output.explain else ""
-            click.echo(explained + report.wire(exchange))
-        elif output.body and outcome.step is not None:  # not sent only because another needs it
-            report.print_body(exchange, outcome.secrets)
-        elif source.plain and not output.body:
-            report.print_response(exchange)
-    for exchange in outcome.own if output.mode != "dry run" else ():
-        if not output.quiet or (settings.fail and exchange.unexpected_status):
-            click.echo(report.line(exchange), err=True)
-    return failed
 
 
 def _with_progress(outcomes: Iterator[Outcome], count: int) -> Iterator[Outcome]:

@@ -100,7 +100,9 @@ def _task(org_file: OrgFile, block: Block, call: BabelBlock) -> Task:
     inserted = tuple(word for word in call.arguments.results if word not in added)
     arguments = classes.evolve(call.arguments, results=inserted)  # `:expect same` is allowed
     org_file.check_file(block, step, arguments)
-    task = org_file.task(block, target, step, arguments, source, call.values, call.literal)
+    task = org_file.task_from_body(
+        block, target, step, arguments, source, call.values, call.literal
+    )
     return classes.evolve(task, line=call.line, arguments=call.arguments)
 
 

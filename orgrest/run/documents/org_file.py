@@ -109,7 +109,7 @@ class OrgFile:
             skipped = self._skipped(now, arguments, step.id)
             if skipped is not None:
                 return [self._results.known(step.id) or skipped]
-            task = self.read(now, step.id, arguments)
+            task = self.task(now, step.id, arguments)
             if arguments.flag("cache") and task.digest is not None:
                 result = result_of(self.edited.document, now)
                 if result is not None and result.hash == task.digest:
@@ -133,7 +133,7 @@ class OrgFile:
                 return [skipped]
             if block.kind == "block":
                 self.check_file(block, needed.key, arguments)
-            return [self.read(block, needed.key, arguments, needed.variables)]
+            return [self.task(block, needed.key, arguments, needed.variables)]
         except Exception as error:
             return [self._failed(needed.key, block, error)]
 
@@ -158,7 +158,7 @@ class OrgFile:
         self._results.keep(step, outcome)
         return outcome
 
-    def read(
+    def task(
         self,
         block: Block,
         step: StepId,
@@ -181,7 +181,7 @@ class OrgFile:
             if arguments.inserts_noweb:
                 body = self.edited.noweb.expand(body, resolve)
         digest = _digest(arguments, body.text, shown) if arguments.flag("cache") else None
-        task = self.task(block, target, step, arguments, body, values, literal)
+        task = self.task_from_body(block, target, step, arguments, body, values, literal)
         return classes.evolve(task, written=written, digest=digest)
 
     def _references(self, by: Hashable) -> References:
@@ -189,7 +189,7 @@ class OrgFile:
 
         return References(self.edited, self._results, by)
 
-    def task(
+    def task_from_body(
         self,
         block: Block,
         target: Block,
@@ -290,7 +290,7 @@ class OrgFile:
     def _skipped(self, block: Block, arguments: Arguments, step: StepId) -> Outcome | None:
         """Return the outcome of a block that must not be sent, otherwise None. May ask the user."""
         evaluation = arguments.eval
-        if is_export(arguments) and target_of(self.edited.document, block).language == VERB:
+        if target_of(self.edited.document, block).language == VERB and is_export(arguments):
             return self._unsent(block, EXPORT)
         if evaluation in ("no", "never"):
             return self._unsent(block, f":eval {evaluation}")

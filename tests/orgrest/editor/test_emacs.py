@@ -483,7 +483,7 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
     assert isinstance(org_file, OrgFile)
     for block, theirs_now in zip(org_file.edited.document.blocks, theirs, strict=True):
         arguments = of_block(org_file.edited.document, block)
-        task = org_file.read(block, StepId("hash.org", block.start), arguments)
+        task = org_file.task(block, StepId("hash.org", block.start), arguments)
         assert task.digest == theirs_now, block.arguments
 
 
