@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from orgrest.http.transport.limits import MAX_TIMEOUT, BrokenOffError
@@ -44,7 +45,8 @@ def check(job: Job) -> None:
             "@no-reject-unauthorized: certificates are verified unless the run was started "
             "with --insecure"
         )
-    _proxy(parsed, settings)
+    if (proxy := parsed.directive("proxy")) is not None:
+        _proxy(proxy, settings)
 
 
 def send(job: Job) -> Needing[None]:
@@ -172,10 +174,11 @@ def _once(job: Job, request: Request) -> Exchange:
         from orgrest.http.transport.cookies import NoCookies
 
         cookies = NoCookies()
+    notify = work.services.on_message
     try:
         response = work.sending.send(
             request,
-            on_message=_shown(work.services.on_message, request.secrets),
+            on_message=None if notify is None else partial(_show, notify, request.secrets),
             cookies=cookies,
             hops=hops,
             numbers=work.numbers,
@@ -192,15 +195,11 @@ def _once(job: Job, request: Request) -> Exchange:
     return job.attempts[-1]
 
 
-def _shown(
-    notify: Callable[[str], None] | None, secrets: frozenset[str]
-) -> Callable[[str], None] | None:
-    if notify is None:
-        return None
+def _show(notify: Callable[[str], None], secrets: frozenset[str], message: str) -> None:
     from orgrest.rendering.masking import mask
     from orgrest.rendering.sanitize import visible
 
-    return lambda text: notify(visible(mask(text, secrets)))
+    notify(visible(mask(message, secrets)))
 
 
 def keeps_cookies(task: Task, parsed: ParsedRequest) -> bool:
@@ -239,7 +238,8 @@ def options(task: Task, parsed: ParsedRequest, settings: Settings) -> dict[str, 
         options["timeout"] = _time(limit, parsed, unit)
     if (limit := parsed.directive("connection-timeout")) is not None:
         options["connect_timeout"] = _time(limit, parsed, "s")
-    options["proxy"] = _proxy(parsed, settings)
+    if (proxy := parsed.directive("proxy")) is not None:
+        options["proxy"] = _proxy(proxy, settings)
     if (count := parsed.directive("messages")) is not None:
         with place_of(count, parsed.source):
             options["messages"] = _count(count.value.text)
@@ -266,14 +266,8 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _proxy(parsed: ParsedRequest, settings: Settings) -> str | None:
-    """Return the proxy that the directive `@proxy` selects, or None without this directive.
-
-    Raises OrgrestError if the user did not allow that proxy.
-    """
-    directive = parsed.directive("proxy")
-    if directive is None:
-        return None
+def _proxy(directive: Directive, settings: Settings) -> str:
+    """Return the proxy that `@proxy` selects. Raises OrgrestError if the user did not allow it."""
     from orgrest.http.transport.pools import chosen
 
     return chosen(directive.value.text.strip(), settings.proxies)
