@@ -16,7 +16,7 @@ from orgrest.rendering.masking import mask_message
 from orgrest.run.documents.expect import expects_same, judge_same
 from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
-from orgrest.run.documents.result_writer import inline_text, written
+from orgrest.run.documents.result_text import inline_text, written
 from orgrest.run.documents.selection import id_of
 from orgrest.run.outcomes import EvaluationError, Outcome, located
 

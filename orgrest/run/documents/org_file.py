@@ -214,18 +214,10 @@ class OrgFile:
             parsed = tuple(self.edited.verb.complete(request, target) for request in parsed)
             literal = self.edited.verb.variables(target, self._context) | dict(literal)
         if "expect" in arguments:  # an error must be found before anything is sent
-            expected_status(arguments, self.edited.file, block.line + 1)
-            if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
-                raise EvaluationError(
-                    ":expect same requires a result that replaces the previous one (:results "
-                    "replace)"
-                )
+            _check_expectation(arguments, self.edited.file, block.line + 1)
         directory = self._context.directory
-        if arguments.get("dir"):
-            try:
-                directory = directory / Path(arguments.get("dir")).expanduser()
-            except RuntimeError as error:  # the home folder of this ~user does not exist
-                raise EvaluationError(f":dir {arguments.get('dir')}: {error}") from error
+        if folder := arguments.get("dir"):
+            directory = _below(directory, folder)
         return Task(
             step,
             block.line + 1,
@@ -254,7 +246,7 @@ class OrgFile:
         if block is None or "silent" in words or "none" in words:
             return outcome
         from orgrest.rendering import layout
-        from orgrest.run.documents.result_writer import Written, inline_text, post, written
+        from orgrest.run.documents.result_text import Written, inline_text, post, written
 
         is_inline = block.kind in INLINE
         if is_inline:
@@ -339,6 +331,22 @@ def _variables(
             literal[name] = to_text(found)
             shown.append((name, found))
     return values, literal, shown
+
+
+def _check_expectation(arguments: Arguments, file: str, line: int) -> None:
+    """Raise EvaluationError if the value of ``:expect`` is invalid, or cannot be checked."""
+    expected_status(arguments, file, line)
+    if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
+        raise EvaluationError(
+            ":expect same requires a result that replaces the previous one (:results replace)"
+        )
+
+
+def _below(directory: Path, folder: str) -> Path:
+    try:
+        return directory / Path(folder).expanduser()
+    except RuntimeError as error:  # the home folder of this ~user does not exist
+        raise EvaluationError(f":dir {folder}: {error}") from error
 
 
 def _with_prologue_and_epilogue(

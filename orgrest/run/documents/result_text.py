@@ -50,7 +50,7 @@ def written(
     truncated, so only the link is inserted. Raises OrgrestError if a body that would only be
     linked was not read completely, because nothing would show that its file is incomplete.
     """
-    written = Written()
+    result = Written()
     whole = {"file", "list", "table", "vector"} & set(arguments.results)
     for exchange in outcome.exchanges:
         shown = exchange.rendered
@@ -63,21 +63,21 @@ def written(
                 raise EvaluationError(f"could not save the response: {response.unread}")
             from orgrest.run.documents import file_results
 
-            count = len(written.files)
+            count = len(result.files)
             link, file = file_results.make(edited, block, arguments, exchange, count)
-            written.files += file
+            result.files += file
             if only_linked:
-                written.links = True
-                written.values.append(link)
-                written.blocks.append(link)
+                result.links = True
+                result.values.append(link)
+                result.blocks.append(link)
                 continue
             shown = classes.evolve(shown, link=link.rstrip("\n"))
-        written.values.append(
+        result.values.append(
             shown.as_verb(selected_part(arguments)) if language == VERB else shown.value
         )
-        written.blocks.append(shown.block())
-        written.shown.append(shown)
-    return written
+        result.blocks.append(shown.block())
+        result.shown.append(shown)
+    return result
 
 
 def post(references: References, call: str, written: Written) -> list[str]:
