@@ -29,7 +29,7 @@ from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles import differential, normalisation
 from scriptschema.fuzzing.oracles.construct import construct_of, contains, text_of
-from scriptschema.fuzzing.oracles.judging import exception_of, is_clear
+from scriptschema.fuzzing.oracles.judging import Plain, exception_of, is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
@@ -313,7 +313,7 @@ class Fuzzer:
         self, program: MadeProgram, runs: list[Run], numbers: list[int], batch: Batch
     ) -> bool:
         """Record a program's behaviour, and return whether it is new."""
-        messages = kinds_of(runs, program.plain.program)
+        messages = kinds_of(runs, program.plain)
         batch.messages |= messages
         covered = self._novelty.new_counters(runs, styled=program.style is not None)
         if program.style is None:
@@ -460,16 +460,14 @@ class Novelty:
         return new
 
 
-def kinds_of(runs: Iterable[Run], source: str) -> set[str]:
+def kinds_of(runs: Iterable[Run], plain: Plain) -> set[str]:
     """Return the outcome of each run and the kind of its error message, as strings.
 
-    All messages that the program itself raises are of one kind.
+    All messages that the program itself raises are of one kind. `plain` returns its sources.
     """
     kinds = set()
-    for run in runs:
-        if run.outcome.kind == outcome.NOT_RUN:
-            continue
-        error = run.outcome.error
-        kind = normalisation.message_kind(error, source) if error else ""
-        kinds.add(f"{run.outcome.kind} {kind}")
+    for end, error in {(run.outcome.kind, run.outcome.error) for run in runs}:
+        if end != outcome.NOT_RUN:
+            kind = normalisation.message_kind(error, plain().program) if error else ""
+            kinds.add(f"{end} {kind}")
     return kinds

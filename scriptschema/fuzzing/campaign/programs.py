@@ -144,9 +144,8 @@ class MadeProgram:
     def _write(self) -> Sources:
         return written(self.tree, self.style)
 
-    @property
     def plain(self) -> Sources:
-        """The sources without a style."""
+        """Return the sources without a style."""
         return self.sources if self.style is None else render_module_set(self.tree)
 
     @property

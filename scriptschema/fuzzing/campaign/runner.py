@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -13,8 +14,8 @@ from scriptschema import messages as m
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.oracles import differential
-from scriptschema.fuzzing.oracles.judging import Judge
+from scriptschema.fuzzing.oracles import differential, round_trip
+from scriptschema.fuzzing.oracles.judging import Judge, Plain
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets import outcome
@@ -103,6 +104,10 @@ def _counting(tree: ModuleSet) -> Sources | None:
     return Sources(None, text + render_module_set(edited).program)
 
 
+def _plain(tree: ModuleSet, style: Spelling) -> Plain | None:
+    return None if style is None else partial(render_module_set, tree)
+
+
 def try_commands(config: Config, runs: Sequence[Run] = ()) -> None:
     """Try a campaign's targets, its checker and its printer on a one-line program.
 
@@ -184,11 +189,12 @@ class Runner:
         """Run a program, written according to `style`. Return all oracles' verdict, and the runs.
 
         If `wanted` is the signature of a difference between a program and its rewritten version,
-        the rewritten version is run as well.
+        the rewritten version is run as well. The round-trip oracles are applied only if `wanted` is
+        None or one of their signatures.
         """
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
-        verdict = self.judge_runs(tree, style, runs)
+        verdict = self._judge_runs(tree, style, sources, runs)
         is_limit = verdict is not None and verdict.signature.kind in outcome.LIMITS
         may_be_endless = len(runs) == 1 and not isinstance(style, str) and not runs_nothing(tree)
         if is_limit and may_be_endless and self._is_endless(tree, whole=whole):
@@ -201,11 +207,13 @@ class Runner:
             if rewritten is not None:
                 sources = written(rewritten, style)
                 others = self.run(sources, whole=whole)
-                if self.judge_runs(rewritten, style, others) is None:
+                if self._judge_runs(rewritten, style, sources, others) is None:
                     verdict, runs = self.judge_rewritten(wanted.detail, tree, runs, others)
                     if verdict and self._overflows(sources, whole=whole):
                         verdict = None  # the stack of the rewritten version overflows earlier
-        return verdict or self.judge_text(tree, style), runs
+        if verdict is None and (wanted is None or wanted.kind == round_trip.KIND):
+            verdict = self._judge_text(tree, style, written(tree, style))
+        return verdict, runs
 
     def _is_endless(self, tree: ModuleSet, *, whole: bool) -> bool:
         """Return whether a program itself is the cause if it hangs: it takes too many steps.
@@ -244,19 +252,23 @@ class Runner:
 
         `style` is how the program was written for these runs.
         """
-        return self.judge_runs(tree, style, runs) or self.judge_text(tree, style)
+        sources = written(tree, style)
+        verdict = self._judge_runs(tree, style, sources, runs)
+        return verdict or self._judge_text(tree, style, sources)
 
-    def judge_runs(self, tree: ModuleSet, style: Spelling, runs: Sequence[Run]) -> Verdict | None:
+    def _judge_runs(
+        self, tree: ModuleSet, style: Spelling, sources: Sources, runs: Sequence[Run]
+    ) -> Verdict | None:
         """Like `judge_all`, but without the round-trip oracles."""
         if isinstance(style, str):
             return self.judge.judge_refusal(style, runs)
-        return self.judge.judge(written(tree, style), runs, render_module_set(tree))
+        return self.judge.judge(sources, runs, _plain(tree, style))
 
-    def judge_text(self, tree: ModuleSet, style: Spelling) -> Verdict | None:
+    def _judge_text(self, tree: ModuleSet, style: Spelling, sources: Sources) -> Verdict | None:
         """Like `judge_all`, but with only the round-trip oracles, which need no runs."""
         if isinstance(style, str):
             return None
-        return self.judge.judge_text(written(tree, style), render_module_set(tree))
+        return self.judge.judge_text(sources, _plain(tree, style))
 
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
         """Return a runner for only the target and variant of the last broken run in `runs`.

@@ -62,6 +62,8 @@ _UNSTEADY: Final = 0.5
 """On a busy machine, a process may start this many seconds later than usual."""
 
 Function = Callable[[str, Sequence[Run]], object]
+Plain = Callable[[], Sources]
+"""Renders a program in the plain style. Few verdicts need that, so it is done on demand."""
 
 
 class JudgeError(ReportedError):
@@ -125,11 +127,11 @@ class Judge:
             command.close()
 
     def judge(
-        self, sources: Sources, runs: Sequence[Run], plain: Sources | None = None
+        self, sources: Sources, runs: Sequence[Run], plain: Plain | None = None
     ) -> Verdict | None:
         """Return the most severe verdict on a program's runs, or None if they do not show a bug.
 
-        If `sources` were rendered with a style, `plain` contains them in the plain style. Raises
+        If `sources` were rendered with a style, `plain` returns them in the plain style. Raises
         JudgeError. Raises TargetError if the checker cannot be run.
         """
         kinds = {run.outcome.kind for run in runs}
@@ -141,8 +143,9 @@ class Judge:
         if verdict is None and len(runs) > 1 and "difference" in self.oracles:
             verdict = differential.difference(runs, self.targets, self.compare, self.ulps)
             one_target = len({*self.targets}) == 1
-            if verdict and not is_determined(plain or sources, one_target=one_target):
-                verdict = None
+            if verdict:
+                read = plain() if plain else sources
+                verdict = verdict if is_determined(read, one_target=one_target) else None
         if verdict is None and self._checker is not None:
             verdict = self._types(self._checker, sources, runs[0])
         return verdict
@@ -186,16 +189,16 @@ class Judge:
         return verdict if verdict is not None and is_determined(sources) else None
 
     def judge_text(
-        self, sources: Sources, plain: Sources | None = None, *, own: bool = True
+        self, sources: Sources, plain: Plain | None = None, *, own: bool = True
     ) -> Verdict | None:
         """Return the verdict of the round-trip oracles, which run no target, or None.
 
-        If `sources` were rendered with a style, `plain` contains them in the plain style. If `own`
+        If `sources` were rendered with a style, `plain` returns them in the plain style. If `own`
         is false, only the campaign's printer is checked, not scriptschema's own.
         """
         if "round-trip" not in self.oracles:
             return None
-        verdict = round_trip.own(sources, plain) if own else None
+        verdict = round_trip.own(sources, plain() if plain else None) if own else None
         if verdict is None and self._printer is not None and sources.module is None:
             verdict = round_trip.by_command(self._printer, sources)
         return verdict
