@@ -13,6 +13,7 @@ from typing import Final
 
 from scriptschema import messages as m
 from scriptschema.luau.repair import MAX_DEPTH, repair_in_place
+from scriptschema.luau.validation.constants import exported_declarations
 
 DEEPEST: Final = MAX_DEPTH - 4
 """The maximum depth of a program that can be moved into the function."""
@@ -20,16 +21,21 @@ DEEPEST: Final = MAX_DEPTH - 4
 _DECLARATIONS: Final = frozenset(["local_function", "type_alias", "type_function"])
 
 
-def uncalled(tree: m.ModuleSet) -> m.ModuleSet:
+def uncalled(tree: m.ModuleSet, *, is_valid: bool = False) -> m.ModuleSet:
     """Return a program with the code of `tree` in a function that is never called.
 
     The code is moved and repaired, not copied, so do not use `tree` afterwards. `tree.module` is
-    left out.
+    left out. If `is_valid` is true, `tree` is a generated program, of which only the exports are
+    not valid in a function.
     """
     function = m.ExprFunction(vararg=True, body=tree.program)
     declared = m.StatLocalFunction(var=m.Local(name=0), func=function)
     moved = m.ModuleSet(program=m.StatBlock(body=[m.Stat(local_function=declared)]))
-    repair_in_place(moved)
+    if is_valid:
+        for statement, _ in exported_declarations(tree.program):
+            statement.is_exported = None
+    else:
+        repair_in_place(moved)
     return moved
 
 

@@ -220,8 +220,6 @@ class _Generator:
                 tree = self._mutator(size, programs=False).mutate(tree, self._choices).tree
             if is_random or (self._compiled and not runs_nothing(tree)):
                 tree = uncalled(copy(body_of(tree)))  # mutants share messages with parents
-        elif self._compiled:
-            tree = uncalled(self._new())
         else:
             tree = self._new()
         if tree.module is not None:
@@ -261,7 +259,7 @@ class _Generator:
                 luau=self._luau,
             )
             tree.module = None
-            return tree if self._compiled else repair(tree)
+            return uncalled(tree) if self._compiled else repair(tree)
         grammar = grammar_of(
             None,
             types=self._types,
@@ -274,7 +272,7 @@ class _Generator:
                 self._grammar = grammar.swarm(self._choices)
             self._made += 1
             grammar = self._grammar
-        return make_program(
+        program = make_program(
             self._choices,
             grammar,
             size,
@@ -282,6 +280,7 @@ class _Generator:
             counts=self._counts,
             with_module=False,
         )
+        return uncalled(program, is_valid=True) if self._compiled else program
 
 
 class ProgramSource:
