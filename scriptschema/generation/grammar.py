@@ -12,7 +12,7 @@ from functools import cache, lru_cache, partial
 from itertools import accumulate
 from math import inf
 from os import PathLike
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import attrs
 
@@ -35,6 +35,8 @@ from scriptschema.generation.weights import (
 )
 from scriptschema.messages import Schema, schema
 from scriptschema.versions import TODAY, Version
+
+ValueT = TypeVar("ValueT")
 
 
 def grammar_of(
@@ -125,6 +127,17 @@ class Step:
     tables: dict[Any, Any] = attrs.field(factory=dict)
 
 
+class _OnDemand(dict[type[Message], ValueT]):
+    """Values for message classes, each made when it is first used: most trees use few classes."""
+
+    def __init__(self, make: Callable[[type[Message]], ValueT]) -> None:
+        self._make = make
+
+    def __missing__(self, cls: type[Message]) -> ValueT:
+        value = self[cls] = self._make(cls)
+        return value
+
+
 class Grammar:
     """A weighted grammar: the steps that build each message, and the cost of its smallest tree.
 
@@ -136,16 +149,17 @@ class Grammar:
         self.weights = weights
         self.schema = known
         ways = {cls: self._ways(cls) for cls in known.fields}
-        self.costs = _least(ways, lambda values: 1 + sum(values))
-        self.heights = _least(ways, lambda values: max(values, default=-1) + 1)
+        users = _users(known)
+        self.costs = _least(ways, users, lambda values: 1 + sum(values))
+        self.heights = _least(ways, users, lambda values: max(values, default=-1) + 1)
         for cls, cost in self.costs.items():
             if cost == inf:
                 raise WeightsError(
                     f"these weights make every {cls.__name__} infinite: give a weight above 0 "
                     f"to an alternative of {cls.__name__} that contains no other {cls.__name__}"
                 )
-        self.plans = {cls: self._plan(cls) for cls in known.fields}
-        self.shares = {cls: sum(step.share for step in plan) for cls, plan in self.plans.items()}
+        self.plans = _OnDemand(self._plan)
+        self.shares = _OnDemand(lambda cls: sum(step.share for step in self.plans[cls]))
 
     def swarm(self, choices: Choices, root: type[Message], max_depth: int) -> Grammar:
         """Return this grammar with about half of the alternatives disabled.
@@ -231,23 +245,36 @@ class Grammar:
 
 def _least(
     ways: Mapping[type[Message], list[list[type[Message]]]],
+    users: Mapping[type[Message], Collection[type[Message]]],
     combine: Callable[[list[float]], float],
 ) -> dict[type[Message], int]:
     """Return the minimum cost or height of each class, or `inf` for a class without a finite tree.
 
-    Each way to build a message is a list of the classes of its parts. `combine` computes the
-    message's cost or height from those of its parts.
+    Each way to build a message is a list of the classes of its parts. `users` has the classes whose
+    messages may have parts of a class. `combine` computes the message's cost or height from those
+    of its parts.
     """
     least: dict[type[Message], float] = dict.fromkeys(ways, inf)
-    changed = True
-    while changed:
-        changed = False
-        for cls, parts in ways.items():
-            value = min((combine([least[part] for part in way]) for way in parts), default=inf)
+    left: Collection[type[Message]] = [*ways]
+    while left:
+        changed = []
+        for cls in left:
+            value = min([combine([least[part] for part in way]) for way in ways[cls]], default=inf)
             if value < least[cls]:
                 least[cls] = value
-                changed = True
+                changed.append(cls)
+        left = dict.fromkeys(user for cls in changed for user in users[cls])
     return cast(dict[type[Message], int], least)
+
+
+@cache
+def _users(known: Schema) -> Mapping[type[Message], Collection[type[Message]]]:
+    """Return the classes whose messages may have required parts of each class."""
+    users: dict[type[Message], list[type[Message]]] = {cls: [] for cls in known.fields}
+    for cls, (required, alternatives) in _parts(known).items():
+        for part in {*required, *(part for _, parts in alternatives for part in parts)}:
+            users[part].append(cls)
+    return users
 
 
 # Cached, because with `swarm` each tree has its own grammar.

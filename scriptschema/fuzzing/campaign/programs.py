@@ -196,6 +196,7 @@ class _Generator:
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
         index = Index(tree)
+        index.is_program = True  # a campaign's trees are valid: saves a check
         self._parents.add(name, index, ended=ended)
         donors = self.mutator.donors
         donors.append(index)
