@@ -119,17 +119,17 @@ class PersistentTarget:
         self._until_broken = until_broken
         self._submitted = time.monotonic()
         self._requests = []
+        source = json.dumps(_unicode(sources.program))  # once: it is long
+        module = json.dumps(None if sources.module is None else _unicode(sources.module))
+        milliseconds, megabytes = round(seconds * 1000), self.description.megabytes
         for variant in self.description.variants:
             self._last += 1
-            request = {
-                "id": self._last,
-                "source": _unicode(sources.program),
-                "module": None if sources.module is None else _unicode(sources.module),
-                "variant": variant,
-                "milliseconds": round(seconds * 1000),
-                "megabytes": self.description.megabytes,
-            }
-            self._requests.append((self._last, json.dumps(request).encode() + b"\n"))
+            request = (
+                f'{{"id": {self._last}, "source": {source}, "module": {module}, '
+                f'"variant": {json.dumps(variant)}, "milliseconds": {milliseconds}, '
+                f'"megabytes": {megabytes}}}\n'
+            )
+            self._requests.append((self._last, request.encode()))
         self._sent = 0
         self._send()
 
@@ -361,7 +361,8 @@ class _Errors:
 
 def _text(value: object) -> str:
     """Return text from an answer. Lone surrogates, which UTF-8 cannot encode, are escaped."""
-    return str(value or "").encode("utf-8", "backslashreplace").decode()
+    text = str(value or "")
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _coverage_of(value: object) -> frozenset[int] | None:
