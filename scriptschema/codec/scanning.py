@@ -1,4 +1,4 @@
-"""The scanner: lists the contents of an encoded tree without creating messages.
+"""Lists the contents of an encoded tree without creating messages, or of a tree without encoding.
 
 Each message, alternative, optional field, end of a list and enum value is recorded as the index of
 a `Part` in `parts()`. The sequence of these indexes is the shape of the tree: everything but names
@@ -6,7 +6,7 @@ and constants. A message that consists only of a oneof of messages forms one par
 alternative.
 
 Compiled functions, one for each message, read the canonical form like the decoders of `compiled`,
-and raise the same errors for any other input.
+and raise the same errors for any other input. Others visit the messages of a tree.
 
 Source: the Protocol Buffers manual, "Encoding".
 """
@@ -56,19 +56,28 @@ class Part:
 
 
 @attrs.frozen
-class Scan:
-    """The result of scanning a tree.
+class Listing:
+    """The contents of a tree.
 
     `parts` are indexes into `parts()`, and `builtins` the values of `Name.builtin`, both in the
-    order of the bytes. `depth` is the number of levels below the outermost message. `size` is the
-    size of the canonical encoding in bytes. `luau` is the version of the schema.
+    order of the bytes. `luau` is the version of the schema.
     """
 
     parts: list[int]
     builtins: list[int]
+    luau: Version | None
+
+
+@attrs.frozen
+class Scan(Listing):
+    """The result of scanning an encoded tree.
+
+    `depth` is the number of levels below the outermost message. `size` is the size of the canonical
+    encoding in bytes.
+    """
+
     depth: int
     size: int
-    luau: Version | None = None
 
 
 def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Schema = SEED) -> Scan:
@@ -77,12 +86,21 @@ def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Sche
     Raises Unusual, IndexError or KeyError if `data` is not canonical, or if the tree has more than
     `max_depth` levels. A tree with `max_depth` levels, or one less, may be rejected as well.
     """
-    scan, root = _compiled(schema)[0][cls]
+    scan, _, root = _compiled(schema)[0][cls]
     part_numbers = [] if root is None else [root]
     builtins: list[int] = []
     depths = {max_depth}
     scan(data, 0, len(data), max_depth, part_numbers.append, builtins.append, depths.add)
-    return Scan(part_numbers, builtins, max_depth - min(depths), len(data), schema.since)
+    return Scan(part_numbers, builtins, schema.since, max_depth - min(depths), len(data))
+
+
+def listed(tree: Message, schema: Schema = SEED) -> Listing:
+    """Return the contents of a tree. They are those of the scan of its encoding."""
+    _, visit, root = _compiled(schema)[0][tree.__class__]
+    part_numbers = [] if root is None else [root]
+    builtins: list[int] = []
+    visit(tree, part_numbers.append, builtins.append)
+    return Listing(part_numbers, builtins, schema.since)
 
 
 class _Parts:
@@ -227,6 +245,76 @@ class _Scanner(Reader):
         return [*lines, f"put({table}[n])"]
 
 
+class _Visitor:
+    """Generates `visit_X(m, put, builtin)`, which records what `scan_X` records, in that order.
+
+    The tables of values are those of the scanner.
+    """
+
+    def __init__(self, scanner: _Scanner) -> None:
+        self.fields = scanner.fields
+        self.parts = scanner.parts
+        self.choices: dict[str, dict[str | None, tuple[int, type[Message] | None]]] = {}
+
+    def body(self, cls: type[Message]) -> list[str]:
+        if is_choice(cls):
+            return self.choice_lines(None, cls, "m")
+        lines: list[str] = []
+        fields = self.fields[cls].values()
+        alternatives = [field for field in fields if field.oneof]
+        for field in fields:
+            if field.oneof:
+                word = "elif" if field in alternatives[1:] else "if"
+                value = self.value(field, "m.alternative")
+                lines += [f"{word} m.which == {field.name!r}:", *indented(value)]
+                if field is alternatives[-1]:
+                    lines += ["else:", f"    put({self.parts.other(field.message, UNSET)})"]
+                continue
+            value = self.value(field, f"m.{field.name}")
+            absent = ["else:", f"    put({self.parts.other(field, 'none')})"]
+            if field.rule == "repeated":
+                each = indented(self.value(field, "item"))
+                some = f"put({self.parts.other(field, 'some')})"
+                inner = [f"for item in m.{field.name}:", *each, some]
+                lines += [f"if m.{field.name}:", *indented(inner), *absent]
+            elif field.rule == "optional":
+                lines += [f"if m.{field.name} is not None:", *indented(value), *absent]
+            else:
+                lines += value
+        return [*lines, "return"]
+
+    def choice_lines(self, owner: FieldInfo | None, cls: type[Message], value: str) -> list[str]:
+        table = f"choices_{_variable(owner, cls)}"
+        self.choices[table] = {
+            field.name: (self.parts.message(owner, cls, field), field.type)
+            for field in self.fields[cls].values()
+        }
+        self.choices[table][None] = self.parts.message(owner, cls), None
+        return [
+            f"choice = {value}",
+            f"part, visit = {table}[choice.which]",
+            "put(part)",
+            "visit(choice.alternative, put, builtin)",
+        ]
+
+    def value(self, field: FieldInfo, value: str) -> list[str]:
+        if field.is_message:
+            if is_choice(field.type):
+                return self.choice_lines(field, field.type, value)
+            put = f"put({self.parts.message(field, field.type)})"
+            return [put, f"visit_{field.type.__name__}({value}, put, builtin)"]
+        if field.type in INTEGERS:
+            lines = [f"put({self.parts.other(field, 'set')})"] if field.oneof else []
+            lines += [f"builtin({value})"] if field.name == "builtin" else []
+        elif field.type is bool and field.name != _CONSTANT:
+            lines = [f"if {value}:", f"    put({self.parts.other(field, 'true')})"]
+        elif issubclass(field.type, IntEnum):
+            lines = [f"put(values_{_variable(field, field.type)}[{value}])"]
+        else:
+            lines = []
+        return lines or ["pass"]
+
+
 def _variable(owner: FieldInfo | None, cls: type) -> str:
     return f"{owner.message}_{owner.name}" if owner else cls.__name__
 
@@ -234,10 +322,13 @@ def _variable(owner: FieldInfo | None, cls: type) -> str:
 @cache
 def _compiled(
     schema: Schema,
-) -> tuple[dict[type[Message], tuple[Callable[..., None], int | None]], tuple[Part, ...]]:
-    """Return the scanner of each message, with the number of the root's part, and all parts.
+) -> tuple[
+    dict[type[Message], tuple[Callable[..., None], Callable[..., None], int | None]],
+    tuple[Part, ...],
+]:
+    """Return the scanner, the visitor and the number of the root's part of each message.
 
-    The number is None if the scanner itself records the root's part.
+    Also return all parts. The number is None if the scanner itself records the root's part.
     """
     scanner = _Scanner(schema)
     scope: dict[str, Any] = {**HELPERS}
@@ -246,11 +337,23 @@ def _compiled(
     scope.update(scanner.values)
     for name, table in scanner.choices.items():
         scope[name] = {tag: (part, functions[content]) for tag, (part, content) in table.items()}
-    scanners = {
-        cls: (scan, None if is_choice(cls) else scanner.parts.message(None, cls))
+    visitor = _Visitor(scanner)
+    inner: dict[str, Any] = {**scanner.values}
+    visits = compile_each("visit", "m, put, builtin", visitor.body, inner, schema)
+    for name, choices in visitor.choices.items():
+        inner[name] = {
+            which: (part, visits[content] if content else _visit_nothing)
+            for which, (part, content) in choices.items()
+        }
+    functions_of = {
+        cls: (scan, visits[cls], None if is_choice(cls) else scanner.parts.message(None, cls))
         for cls, scan in functions.items()
     }
-    return scanners, tuple(scanner.parts.parts)
+    return functions_of, tuple(scanner.parts.parts)
+
+
+def _visit_nothing(*_: object) -> None:
+    pass
 
 
 def parts(schema: Schema = SEED) -> tuple[Part, ...]:

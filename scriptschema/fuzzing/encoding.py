@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from scriptschema import wire
 from scriptschema.base import Message
+from scriptschema.codec import scanning
+from scriptschema.messages import schema
 from scriptschema.versions import TODAY
 
 MessageT = TypeVar("MessageT", bound=Message)
@@ -28,6 +30,11 @@ def decode(cls: type[MessageT], data: bytes) -> MessageT:
     Raises the same errors as `wire.decode`.
     """
     return wire.decode(cls, data, luau=TODAY)
+
+
+def listed(tree: Message) -> scanning.Listing:
+    """Return the contents of a tree, which are those of the scan of its bytes."""
+    return scanning.listed(tree, schema(TODAY))
 
 
 def scan(cls: type[Message], data: bytes, *, max_depth: int = wire.MAX_DEPTH) -> wire.Scan:

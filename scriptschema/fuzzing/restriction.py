@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from scriptschema.codec.scanning import parts
+from scriptschema.codec.scanning import Listing, parts
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.targets.probing import ANNOTATIONS, SYNTAX
@@ -23,17 +23,16 @@ class Restriction:
 
     def admits(self, tree: ModuleSet | StatBlock) -> bool:
         """Return whether a tree uses none of the missing features."""
-        # Sources of other engines may be nested more deeply than a campaign's trees.
-        return not self.missing or not self.used(
-            encoding.encode(tree, max_depth=DEEPEST), tree.__class__
-        )
+        return not self.missing or not self._used(encoding.listed(tree))
 
-    def used(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> frozenset[str]:
+    def used(self, data: bytes) -> frozenset[str]:
         """Return the missing features that an encoded tree uses."""
-        scan = encoding.scan(cls, data, max_depth=DEEPEST)
-        used = self.missing.intersection(library_names(scan))
+        return self._used(encoding.scan(ModuleSet, data, max_depth=DEEPEST))
+
+    def _used(self, listing: Listing) -> frozenset[str]:
+        used = self.missing.intersection(library_names(listing))
         if not self.missing.isdisjoint(SYNTAX):
-            words = {word for number in {*scan.parts} for word in _syntax(scan.luau)[number]}
+            words = {word for number in {*listing.parts} for word in _syntax(listing.luau)[number]}
             used |= self.missing & words
         return used
 

@@ -393,7 +393,7 @@ def _changes_globals(index: Index[Any]) -> bool:
 
 
 def _used(tree: m.ModuleSet) -> set[str]:
-    return {*library_names(encoding.scan(m.ModuleSet, encoding.encode(tree)))}
+    return {*library_names(encoding.listed(tree))}
 
 
 REWRITINGS: Final[Mapping[str, Callable[[m.ModuleSet], m.ModuleSet | None]]] = MappingProxyType(

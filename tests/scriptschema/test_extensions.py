@@ -18,7 +18,7 @@ from scriptschema import strategies, wire
 from scriptschema.base import Message, walk
 from scriptschema.codec.careful import decode_carefully, encode_carefully
 from scriptschema.codec.copying import copy as fast_copy
-from scriptschema.codec.scanning import parts
+from scriptschema.codec.scanning import listed, parts
 from scriptschema.generation.trees import generate
 from scriptschema.interop import from_json, from_text
 from scriptschema.versions import TODAY, Version
@@ -159,6 +159,16 @@ def test_a_scan_tells_every_message_of_an_extended_tree(tree: Message) -> None:
     scan = wire.scan(type(tree), wire.encode(tree, luau="today"), luau="today")
     found = sorted(name for number in scan.parts for name in known[number].messages)
     assert found == sorted(type(node).__name__ for node, _ in walk(tree))
+
+
+@given(extended_trees())
+def test_a_campaign_sees_the_same_features_in_a_tree_as_a_corpus_sees_in_its_bytes(
+    tree: Message,
+) -> None:
+    scan = wire.scan(type(tree), wire.encode(tree, luau="today"), luau="today")
+    listing = listed(tree, TODAYS)
+    assert (listing.parts, listing.builtins) == (scan.parts, scan.builtins)
+    assert listing.luau == scan.luau
 
 
 @given(st.binary(max_size=60), st.sampled_from(EVERY))

@@ -11,7 +11,7 @@ from trees import nested, size
 from scriptschema import strategies, wire
 from scriptschema.base import Message, walk
 from scriptschema.codec.compiling import Unusual, is_choice
-from scriptschema.codec.scanning import parts, scan_canonical
+from scriptschema.codec.scanning import listed, parts, scan_canonical
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     MESSAGES,
@@ -111,6 +111,7 @@ def test_every_message_can_stand_outermost(name: str) -> None:
         known = parts()
         count = sum(len(known[number].messages) for number in scan.parts)
         assert count == size(tree)
+        assert listed(tree).parts == scan.parts
 
 
 def test_unknown_fields_are_dropped_or_refused_as_asked() -> None:

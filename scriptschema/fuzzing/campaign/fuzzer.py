@@ -142,7 +142,7 @@ class Fuzzer:
 
     def _add(self, data: bytes, tree: ModuleSet) -> None:
         novelty = self._novelty_compiled if runs_nothing(tree) else self._novelty
-        novelty.is_new(features.numbers_of(encoding.scan(ModuleSet, data)), set())
+        novelty.is_new(features.numbers_of(encoding.listed(tree)), set())
         name = name_of(data)
         if self._novelty.counts is not False and self._programs.restriction.admits(tree):
             self._not_run.append((name, tree))
@@ -248,9 +248,7 @@ class Fuzzer:
             if verdict is not None:
                 self._suspect(program, runs, verdict, batch, following)
             return
-        data = encoding.encode(program.tree)
-        scan = encoding.scan(ModuleSet, data)
-        numbers = features.numbers_of(scan)
+        numbers = features.numbers_of(encoding.listed(program.tree))
         self._count(program, batch.interval, runs, numbers)
         ended = runs[0].outcome.kind == outcome.OK
         if program.parent is not None:
@@ -262,6 +260,7 @@ class Fuzzer:
         if verdict is not None:
             self._suspect(program, runs, verdict, batch, following)
         elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
+            data = encoding.encode(program.tree)
             batch.kept.append(data)
             self._programs.adopt(name_of(data), program.tree, ended=ended)
             self._programs.useful(program)

@@ -135,7 +135,7 @@ class State:
         for data in batch.kept:
             tree = encoding.decode(ModuleSet, data)
             corpus = self.compiled if runs_nothing(tree) else self.corpus
-            numbers = features.numbers_of(encoding.scan(ModuleSet, data))
+            numbers = features.numbers_of(encoding.listed(tree))
             new = self._novelty[corpus].is_new(numbers, batch.messages)
             if (new or covers) and corpus.add(data):
                 accepted.append(data)

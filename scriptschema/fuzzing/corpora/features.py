@@ -19,12 +19,11 @@ from array import array
 from collections.abc import Iterator
 from functools import cache
 
-from scriptschema.codec.scanning import parts
+from scriptschema.codec.scanning import Listing, parts
 from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.names import DEFAULT, look_up
 from scriptschema.messages import schema
 from scriptschema.versions import Version
-from scriptschema.wire import Scan
 
 
 class _Table:
@@ -46,12 +45,12 @@ class _Table:
             self.library[owner, name] = len(self.names)
             self.names.append(f"{owner}.{name}" if owner else name)
 
-    def library_uses(self, scan: Scan) -> Iterator[int]:
+    def library_uses(self, listing: Listing) -> Iterator[int]:
         """Yield the feature number of each use of a global or library member."""
-        numbers, builtin = scan.parts, self.builtin
+        numbers, builtin = listing.parts, self.builtin
         at = owner_at = 0
         owner = ""
-        for value in scan.builtins:
+        for value in listing.builtins:
             at = numbers.index(builtin, at)
             held = numbers[at - 1] if at else None
             if held == self.name_of_global:
@@ -83,32 +82,32 @@ def names(luau: Version | None = None) -> list[str]:
     return _table(schema(luau).since).names
 
 
-def numbers_of(scan: Scan) -> list[int]:
+def numbers_of(listing: Listing) -> list[int]:
     """Return the numbers of a tree's features, without duplicates.
 
-    They are indexes into `names(scan.luau)`.
+    They are indexes into `names(listing.luau)`.
     """
-    table = _table(scan.luau)
-    return [*({*scan.parts, *table.library_uses(scan)} - table.none)]
+    table = _table(listing.luau)
+    return [*({*listing.parts, *table.library_uses(listing)} - table.none)]
 
 
-def library_names(scan: Scan) -> list[str]:
+def library_names(listing: Listing) -> list[str]:
     """Return the names of globals and library members that a tree uses, such as `math.floor`."""
-    table = _table(scan.luau)
-    return [table.names[number] for number in table.library_uses(scan)]
+    table = _table(listing.luau)
+    return [table.names[number] for number in table.library_uses(listing)]
 
 
-def features_of(scan: Scan) -> int:
+def features_of(listing: Listing) -> int:
     """Return the features of a tree as bits. A feature's number is the position of its bit."""
     mask = 0
-    for number in numbers_of(scan):
+    for number in numbers_of(listing):
         mask |= 1 << number
     return mask
 
 
-def shape_of(scan: Scan) -> bytes:
+def shape_of(listing: Listing) -> bytes:
     """Return a hash of a tree's shape, equal for trees that differ only in names and constants."""
-    shape = array("H", scan.parts)
-    shape.append(len(names(scan.luau)))  # a separator: no part has this number
-    shape.extend(_table(scan.luau).library_uses(scan))
+    shape = array("H", listing.parts)
+    shape.append(len(names(listing.luau)))  # a separator: no part has this number
+    shape.extend(_table(listing.luau).library_uses(listing))
     return hashlib.blake2b(shape.tobytes(), digest_size=16).digest()
