@@ -150,10 +150,8 @@ class RemoteWorker:
         self._answers: deque[Any] = deque()
         self._future: Any = None
         self._lock = threading.Lock()
-        paths = sorted((folder / CORPUS).rglob("*.pb"), key=lambda path: path.stat().st_mtime)
-        self._trees = deque(
-            (path.read_bytes() for path in paths[-MOST_PARENTS:]), maxlen=MOST_PARENTS
-        )
+        self._corpus = folder / CORPUS
+        self._trees: deque[bytes] = deque(maxlen=MOST_PARENTS)
 
     def ask(self, order: Order | Task) -> None:
         """Submit an `Order` or a `Task` to the cluster as a Dask task.
@@ -171,6 +169,9 @@ class RemoteWorker:
         self.order = order
         self._orders += 1
         if isinstance(order, Order):
+            if not self._trees:  # the first `Order` has no trees: they are in the corpus
+                paths = sorted(self._corpus.rglob("*.pb"), key=lambda path: path.stat().st_mtime)
+                self._trees.extend(path.read_bytes() for path in paths[-MOST_PARENTS:])
             self._trees.extend(order.trees)
             order = attrs.evolve(order, trees=[*self._trees])
         number = self.seed * 100_000 + self._orders

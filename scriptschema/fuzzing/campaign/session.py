@@ -234,6 +234,7 @@ class Session:
         self._asked = 0
         self._workers: dict[Any, AnyWorker] = {}
         self._news: dict[Any, list[bytes]] = {}
+        """The trees for the next `Order` to each worker that has had one."""
         self._next_seed = 1000 * self.state.starts
         self._deaths = 0
         self._began = time.monotonic()
@@ -326,9 +327,7 @@ class Session:
             reducible = self.state.triage.waiting and not self.reproducible
             if reducible and len(self._workers) == self.jobs:
                 self._start_worker()
-            for worker in self._workers.values():
-                if worker.order is None:
-                    self._order(worker)
+            self._give_work()
             busy = [pipe for pipe, worker in self._workers.items() if worker.order is not None]
             if not busy and self._is_over():
                 return
@@ -351,25 +350,30 @@ class Session:
         self._next_seed += 1
         worker = self.workers.worker(self.campaign, self._next_seed)
         self._workers[worker.pipe] = worker
-        self._news[worker.pipe] = []
 
-    def _order(self, worker: AnyWorker) -> None:
-        """Have an idle worker reduce a suspect or fuzz, if there is anything to do.
+    def _give_work(self) -> None:
+        """Have idle workers reduce suspects or fuzz, if there is anything to do.
 
-        Until the session is over, between `jobs // 2` and `jobs` workers fuzz.
+        Until the session is over, between `jobs // 2` and `jobs` workers fuzz. The last worker
+        reduces first, because a worker that begins to fuzz has to load the corpus.
         """
+        for worker in reversed([*self._workers.values()]):
+            if worker.order is None:
+                self._reduce(worker)
+        for worker in self._workers.values():
+            if worker.order is None:
+                self._fuzz(worker)
+
+    def _reduce(self, worker: AnyWorker) -> None:
         fuzzing, reducing = self._count(Order), self._count(Task)
-        over = self._is_over()
-        if (
-            over
-            or not reducing
-            or (self.state.triage.waiting >= _MANY and fuzzing > self.jobs // 2)
-        ):
+        many = self.state.triage.waiting >= _MANY and fuzzing > self.jobs // 2
+        if self._is_over() or not reducing or many:
             suspect = self.state.triage.next()
             if suspect is not None:
                 worker.ask(Task(suspect, self._reduction_seconds()))
-                return
-        if over or fuzzing >= self.jobs:
+
+    def _fuzz(self, worker: AnyWorker) -> None:
+        if self._is_over() or self._count(Order) >= self.jobs:
             return
         programs = None
         if self.programs is not None:
@@ -378,7 +382,7 @@ class Session:
             if self.reproducible:
                 programs = min(_PROGRAMS, left)
             self._asked += programs
-        trees, self._news[worker.pipe] = self._news[worker.pipe], []
+        trees, self._news[worker.pipe] = self._news.get(worker.pipe, []), []
         enough = self.state.triage.enough()
         seeds = self.state.seeds.take()
         slice_seconds = min(self.workers.slice_seconds, self._left())
@@ -417,7 +421,8 @@ class Session:
 
     def _lost(self, worker: AnyWorker, order: Order | Task | None) -> None:
         """Replace a worker that has died."""
-        del self._workers[worker.pipe], self._news[worker.pipe]
+        del self._workers[worker.pipe]
+        self._news.pop(worker.pipe, None)
         if isinstance(order, Task):
             self.state.triage.lost(order.suspect)
         elif order is not None:

@@ -30,7 +30,7 @@ from scriptschema.fuzzing.campaign.programs import ProgramSource
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import CampaignError, Session, State
-from scriptschema.fuzzing.campaign.workers import Worker
+from scriptschema.fuzzing.campaign.workers import Order, Task, Worker, Workers
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.construct import construct_of, operations_of
@@ -498,6 +498,39 @@ def test_a_campaign_continues_after_a_kill_while_a_target_starts(
     with Campaign(folder, None):
         assert time.monotonic() - began >= 0.3
     assert target.wait(10) == 0
+
+
+def test_a_worker_that_has_loaded_the_corpus_goes_on_fuzzing_while_another_reduces(
+    tmp_path: Path,
+) -> None:
+    class Idle:
+        order = None
+
+        def __init__(self, seed: int) -> None:
+            self.pipe = self.seed = seed
+
+        def ask(self, order: Any) -> None:
+            self.order = order
+
+    class Team(Workers):
+        def worker(self, campaign: Campaign, seed: int) -> Any:
+            return Idle(seed)
+
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        session = Session(campaign, workers=Team())
+        session._start_worker()
+        session._give_work()
+        first, *_ = session._workers.values()
+        assert isinstance(first.order, Order)
+        first.order = None
+        verdict = Verdict(Signature("assertion", "x < N"), "bad")
+        tree = parse("print(1) print(2)").tree
+        session.state.triage.suspect(Suspect(wire.encode(tree), verdict, [], {}))
+        session._start_worker()
+        session._give_work()
+        _, second = session._workers.values()
+        assert isinstance(first.order, Order)
+        assert isinstance(second.order, Task)
 
 
 @pytest.mark.slow

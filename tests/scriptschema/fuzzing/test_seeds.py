@@ -152,7 +152,7 @@ def test_seeds_of_a_worker_that_dies_are_run_by_another(tmp_path: Path) -> None:
         session.state.seeds.add(trees)
         session._start_worker()
         [worker] = session._workers.values()
-        session._order(worker)
+        session._fuzz(worker)
         assert session.state.seeds.take() == []
         assert isinstance(worker, Worker)
         worker.process.kill()
