@@ -18,6 +18,7 @@ from orgrest.http import responses
 from orgrest.http.assertions.comparing import ExpectedValueError, expected_number, number, text
 from orgrest.model import OrgrestError
 from orgrest.regular import compiled
+from orgrest.structured import json_or
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,8 +53,25 @@ class Comparison:
         """
         if self.subject.whole is not None and not self.path:
             return self.subject.whole(self.response)
-        matches = self.matches
-        return matches if self.subject.several and len(matches) > 1 else next(iter(matches), None)
+        return self.matches if self.several else next(iter(self.matches), None)
+
+    def single(self) -> Any:
+        """Like `value`, but raise OrgrestError if there are several matches."""
+        if self.several:
+            raise self.too_many()
+        return self.value()
+
+    @property
+    def several(self) -> bool:
+        """Whether the subject's value is the list of several matches of its path."""
+        return self.subject.several and not self.is_body and len(self.matches) > 1
+
+    def too_many(self) -> OrgrestError:
+        """Return the error for an operator that cannot compare several matches."""
+        return OrgrestError(
+            f"{self.subject.name} {self.path} has {len(self.matches)} matches: "
+            "select one, or check all of them with == [...], contains or count"
+        )
 
     @cached_property
     def matches(self) -> list[Any]:
@@ -80,7 +98,8 @@ class Operator:
     - If `required` is set, the operand must be given. Otherwise, a missing operand is the empty
       string.
     - `form` is a pattern that the operand must match, with its description.
-    - `of` returns the value to compare, by default the subject's value.
+    - `of` returns the value to compare, by default the subject's value, which must not be a list
+      of several matches.
     - `judge` gets that value, the operand and the comparison.
     - `why` describes a failure that the value alone does not explain.
     - If `differs` is set, a failed verdict contains a diff of the value and the operand.
@@ -92,12 +111,14 @@ class Operator:
     judge: Judge
     required: bool = False
     form: tuple[re.Pattern[str], str] | None = None
-    of: Callable[[Comparison], Any] = Comparison.value
+    of: Callable[[Comparison], Any] = Comparison.single
     why: Callable[[Any, str, Comparison], str] | None = None
     differs: bool = False
 
 
 def _equal(value: Any, expected: str, comparison: Comparison) -> bool:
+    if comparison.several and not isinstance(json_or(expected), list):
+        raise comparison.too_many()
     if value is not None or expected not in ("null", "undefined"):
         return comparison.subject.same(value, expected)
     is_missing = not comparison.matches
@@ -178,7 +199,7 @@ def _schema_errors(value: Any, expected: str, comparison: Comparison) -> str:
 
 
 def _data(comparison: Comparison) -> Any:
-    return comparison.response.whole_body() if comparison.is_body else comparison.value()
+    return comparison.response.whole_body() if comparison.is_body else comparison.single()
 
 
 def _digest_of(algorithm: str, value: Any) -> str:
@@ -197,6 +218,10 @@ def _digest(algorithm: str, name: str) -> Operator:
         of=_data,
         why=lambda value, _, __: f" has the {name} digest {_digest_of(algorithm, value)} (Base64)",
     )
+
+
+def _is_present(value: Any, _: str, comparison: Comparison) -> bool:
+    return any(comparison.matches) if comparison.several else bool(value)
 
 
 def _is(holds: Callable[[Any], bool]) -> Judge:
@@ -228,12 +253,13 @@ _OPERATOR_TABLE: Final = (
         "VALUE",
         f'{_SAME} A value in double quotes (`"7"`) equals only a string.',
         _equal,
+        of=Comparison.value,
         differs=True,
     ),
-    Operator("===", "VALUE", "The same as `==`.", _equal, differs=True),
-    Operator("equals", "VALUE", "The same as `==`.", _equal, differs=True),
-    Operator("!=", "VALUE", _OTHER, _unequal),
-    Operator("!==", "VALUE", _OTHER, _unequal),
+    Operator("===", "VALUE", "The same as `==`.", _equal, of=Comparison.value, differs=True),
+    Operator("equals", "VALUE", "The same as `==`.", _equal, of=Comparison.value, differs=True),
+    Operator("!=", "VALUE", _OTHER, _unequal, of=Comparison.value),
+    Operator("!==", "VALUE", _OTHER, _unequal, of=Comparison.value),
     Operator(">", "NUMBER", "The subject is greater than this number.", _numbers(">")),
     Operator(">=", "NUMBER", "The subject is at least this number.", _numbers(">=")),
     Operator("<", "NUMBER", "The subject is less than this number.", _numbers("<")),
@@ -250,8 +276,9 @@ _OPERATOR_TABLE: Final = (
         "TEXT",
         "The subject contains this text, or is a list with an element that equals this text.",
         _contains,
+        of=Comparison.value,
     ),
-    Operator("includes", "TEXT", "The same as `contains`.", _contains),
+    Operator("includes", "TEXT", "The same as `contains`.", _contains, of=Comparison.value),
     Operator(
         "startsWith",
         "TEXT",
@@ -287,7 +314,13 @@ _OPERATOR_TABLE: Final = (
         required=True,
         why=lambda *operands: f": {errors}" if (errors := _schema_errors(*operands)) else "",
     ),
-    Operator("exists", "", "The value is present, and not empty, zero or false.", _is(bool)),
+    Operator(
+        "exists",
+        "",
+        "The value is present, and not empty, zero or false; of several, at least one.",
+        _is_present,
+        of=Comparison.value,
+    ),
     Operator(
         "isDefined",
         "",
@@ -296,14 +329,18 @@ _OPERATOR_TABLE: Final = (
         of=attrgetter("matches"),
         why=lambda values, _, __: f" is {'present' if values else 'missing'}",
     ),
-    Operator("isTrue", "", "The same as `exists`.", _is(bool)),
+    Operator("isTrue", "", "The same as `exists`, for a single value.", _is(bool)),
     Operator(
-        "isFalse", "", "The value is missing, empty, zero or false.", _is(lambda value: not value)
+        "isFalse",
+        "",
+        "The value is missing, empty, zero or false.",
+        lambda *operands: not _is_present(*operands),
+        of=Comparison.value,
     ),
     Operator("isString", "", "The value is a string.", _of_type(str)),
     Operator("isNumber", "", "The value is a number.", _of_type(int, float)),
     Operator("isBoolean", "", "The value is true or false.", _of_type(bool)),
-    Operator("isArray", "", "The value is a list.", _of_type(list)),
+    Operator("isArray", "", "The value is a list.", _of_type(list), of=Comparison.value),
     Operator("isObject", "", "The value is an object.", _of_type(dict)),
     Operator(
         "isUuid",

@@ -172,8 +172,9 @@ _SUBJECT_TABLE: Final = (
         "[PATH]",
         "The body as text, or the value at a path in it. The path is a JSONPath (RFC 9535; the "
         "leading `$.` is optional), or an XPath if it starts with `/`. If several values match, "
-        "the first is used.",
+        "the value is their list.",
         _body,
+        several=True,
         whole=responses.body_text,
     ),
     Subject(
@@ -197,7 +198,14 @@ _SUBJECT_TABLE: Final = (
         _simple(lambda response: hashlib.sha256(response.whole_body()).hexdigest()),
         read=str.lower,
     ),
-    Subject("jsonpath", "PATH", "The first match of a JSONPath in the body.", _body),
+    Subject(
+        "jsonpath",
+        "PATH",
+        "The value that a JSONPath matches in the body. If there are several matches, the value is "
+        "a list.",
+        _body,
+        several=True,
+    ),
     Subject(
         "jq",
         "PROGRAM",

@@ -541,3 +541,51 @@ def test_an_assertion_about_a_body_that_was_not_read_completely_fails(text: str)
     assert judged(text, cut) == (False, "the body is larger than 3 bytes: the rest was not read")
     assert held("status == 200", cut)
     assert held("header X-Id == 12", cut)
+
+
+_ITEMS = answer('{"items": [{"id": 10, "on": true}, {"id": 11, "on": false}, {"id": 12}]}')
+_XML = answer("<r><id>10</id><id>11</id><id>12</id></r>", "application/xml")
+
+
+@pytest.mark.parametrize("negation", ["", "not "])
+@pytest.mark.parametrize(
+    "condition",
+    ["== 10", "!= 10", "in 10, 13", "< 11", "startsWith 1", "matches ^10$", "isTrue", "isNumber"],
+)
+def test_no_condition_on_several_matches_is_checked_only_for_the_first(
+    condition: str, negation: str
+) -> None:
+    select = "select one, or check all of them with == [...], contains or count"
+    for path in ("body $.items[*].id", "body $..id", "jsonpath $.items[*].id"):
+        passed, reason = judged(f"{path} {negation}{condition}", _ITEMS)
+        assert (passed, reason) == (False, f"{path} has 3 matches: {select}")
+    for path in ("xpath //id", "body //id"):
+        passed, reason = judged(f"{path} {negation}{condition}", _XML)
+        assert (passed, reason) == (False, f"{path} has 3 matches: {select}")
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("== [10, 11, 12]", True),
+        ("== [10, 11]", False),
+        ("!= [10, 11]", True),
+        ("contains 11", True),
+        ("not contains 11", False),
+        ("contains 13", False),
+        ("count 3", True),
+        ("exists", True),
+        ("isDefined", True),
+        ("isFalse", False),
+    ],
+)
+def test_several_matches_can_be_checked_as_a_list(condition: str, holds: bool) -> None:
+    assert held(f"body $.items[*].id {condition}", _ITEMS) is holds
+    assert held(f"jsonpath $..id {condition}", _ITEMS) is holds
+
+
+def test_one_of_several_matches_must_be_present_for_exists() -> None:
+    errors = answer('[{"error": null}, {"error": ""}]')
+    assert held("body $..error not exists", errors)
+    assert held("body $..error isFalse", errors)
+    assert held("body $..error exists", answer('[{"error": null}, {"error": "x"}]'))
