@@ -74,7 +74,7 @@ async def answer(server: Server, params: Any) -> dict[str, Any]:
         yield reply.outcome
 
     settings = Settings(server.inputs(document), languages=REQUEST_LANGUAGES)
-    services = server.services(document)
+    services = server.services(document, cookies=document.cookies)
     run = BackgroundRun(server, document, settings, services, evaluate=evaluated)
     server.runs.add(run)
     try:

@@ -182,6 +182,25 @@ def test_cancelling_ends_the_evaluation(editor: Editor, tmp_path: Path) -> None:
             future.result(60)
 
 
+def test_a_block_sends_the_cookies_that_another_block_received(
+    editor: Editor, tmp_path: Path, server: RawServer
+) -> None:
+    body = f"GET {server.url}/session"
+    block = f"#+begin_src restclient\n{body}\n#+end_src\n"
+    buffer = editor.open(tmp_path / "notes.org", f"{block}\n{block}", "org")
+    empty: dict[str, Any] = {"arguments": [], "results": ["silent"], "values": [], "literal": []}
+    answers = [
+        plain(
+            editor.request(
+                "orgrest/babel",
+                {"textDocument": {"uri": buffer.uri}, "line": line, "body": body, **empty},
+            )
+        )["result"]
+        for line in (2, 6)
+    ]
+    assert answers == ["new", "known"]
+
+
 @pytest.mark.parametrize("results", [["raw", "replace"], ["value"], ["silent"]])
 def test_an_assertion_that_fails_is_a_message_even_if_the_result_does_not_list_it(
     editor: Editor, tmp_path: Path, api: str, results: list[str]
