@@ -180,6 +180,15 @@ class TestHttpyac:
         assert "Content-Type: application/json\r\n" in sent[0]
         assert raw == body
 
+    @pytest.mark.parametrize("assertion", ["", "\n\n?? status == 200"])
+    @pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8"])
+    def test_adding_an_assertion_does_not_change_how_graphql_is_sent(
+        self, ask: Ask, assertion: str, kind: str
+    ) -> None:
+        (one,), (sent,) = ask(f"POST HOST\nContent-Type: {kind}\n\nquery {{ b }}{assertion}\n")
+        assert sent.endswith('\r\n\r\n{"query":"query { b }"}')
+        assert not one.notes
+
     def test_graphql_in_other_files_is_sent_as_it_is_written(self, ask: Ask) -> None:
         (one,), (sent,) = ask("POST HOST\n\nquery { b }\n")
         assert sent.endswith("\r\n\r\nquery { b }")

@@ -94,6 +94,7 @@ GRAPHQL = compiled(
     r"\s*(?:query|mutation)(?:\s+\w+)?\s*(?:\([^(){}]*\)\s*)?(?:@\w+[^{}]*)?\{", re.ASCII
 )
 GRAPHQL_TYPE = compiled(r"(?i:application/graphql)[ \t]*(?:;|\Z)")
+JSON_TYPE = compiled(r"(?i:application/json)[ \t]*(?:;|\Z)")
 IMPORT = compiled(r"(?P<word>import|run)[ \t]+(?P<what>\S.*)")
 # Within a body, only these lines look like instructions: `run` and `import` may also begin prose.
 IMPORT_IN_BODY = compiled(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from orgrest import classes
 from orgrest.http.parsing.lines import target_of
-from orgrest.http.parsing.request_file.grammar import VERSION, is_httpyac
+from orgrest.http.parsing.request_file.grammar import JSON_TYPE, VERSION, is_httpyac
 from orgrest.http.parsing.request_file.region import Line, RequestRegion, body_of, lines_of
 from orgrest.http.syntax import (
     Body,
@@ -156,7 +156,7 @@ class Reader:
         if body is not None:
             self._warn_unsent(body, region.definitions)
         is_unmarked = body is not None and region.is_unmarked_graphql(body.template.text)
-        graphql = is_unmarked and is_httpyac(self.source.text)
+        graphql = is_unmarked and (region.is_of_type(JSON_TYPE) or is_httpyac(self.source.text))
         if body is not None and is_unmarked and not graphql:
             reason = (
                 "this looks like GraphQL, but is sent as text: start the request with "
