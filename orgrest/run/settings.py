@@ -62,7 +62,8 @@ class RetryPolicy:
 def may_pass(error: TransportError) -> bool:
     """Return whether a request that failed with `error` might succeed if it is sent again.
 
-    Permanent errors are, for example, a redirect loop, an invalid URL, or the end of the run.
+    Permanent errors are, for example, a redirect loop, an invalid URL or certificate, or the end of
+    the run.
     """
     return error.code in (UNREACHED, INTERRUPTED)
 

@@ -58,7 +58,12 @@ def is_timeout(error: BaseException) -> bool:
 
 
 def code_of(error: BaseException) -> str:
-    """Return UNREACHED if no connection was established, otherwise INTERRUPTED."""
+    """Return UNREACHED if no connection was established, otherwise INTERRUPTED.
+
+    Return "bad-certificate" if the server's certificate is invalid, because it stays invalid.
+    """
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in _causes(error)):
+        return "bad-certificate"
     unmade = (_ERRORS.NewConnectionError, _ERRORS.ConnectTimeoutError)
     reached = not any(isinstance(cause, unmade) for cause in _causes(error))
     return INTERRUPTED if reached else UNREACHED

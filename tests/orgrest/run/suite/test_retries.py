@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
+import trustme
+from exchanges import tls_of
 from servers import RawServer, closing, response
 
 from orgrest.model import Response
@@ -79,6 +81,16 @@ def test_a_websocket_without_a_connection_is_opened_again_and_its_host_is_named(
     [request] = run(*RETRY, "a.http", a_http=f"WEBSOCKET {url}\n\na\n").requests
     assert request["reason"] == reason
     assert request["exchanges"][0]["attempts"] == 3
+
+
+@pytest.mark.parametrize("assertion", ["", "?? eventually 30s status == 200\n"])
+def test_nobody_waits_for_retries_that_cannot_make_a_certificate_valid(run, assertion: str) -> None:
+    context = tls_of(trustme.CA(), "127.0.0.1")
+    with RawServer(response(b""), context=context) as server:
+        text = f"GET {server.url}\n\n{assertion}"
+        [request] = run("--retry", "2", "--retry-delay", "9", "a.http", a_http=text).requests
+    assert request["reason"].startswith("the server's TLS certificate is invalid: ")
+    assert request["exchanges"][0]["attempts"] == 1
 
 
 def test_a_token_is_requested_again_until_its_server_can_be_reached(run) -> None:
