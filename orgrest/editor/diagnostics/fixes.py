@@ -1,7 +1,8 @@
 """Quick fixes for the problems in a region.
 
 `FIXES` maps problem codes to functions that are called on demand. Such a function takes a `Place`
-and returns a title and a change to the region's text, or None if it cannot fix the problem.
+and returns a title and a change to the region's text, or None if it cannot fix the problem. For
+other codes, the fix is what the message suggests ("did you mean").
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 _FIRST_WORD = re.compile(r"([^ \t]+)[ \t]+(?=\S)")
 _EMPTY_LINE = re.compile(r"\n[ \t]*(?=\n)")
 _HERE_WORD = re.compile(r"<<[ \t]*(\w*)")
+_SUGGESTION = re.compile(
+    r"(?:unknown (?:[a-z]+ )+|no request named )(?P<found>\S+); did you mean (?P<close>\S+)\?"
+)
 _SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
 
 
@@ -123,6 +127,17 @@ def _unclosed_here(at: Place) -> Made:
     return f"Add the closing line {word}", Change(where, where, f"{blanks}{word}\n", lines=True)
 
 
+def _suggested(at: Place, message: str) -> Made:
+    """Return the change that the message of a problem suggests."""
+    match = _SUGGESTION.fullmatch(message)
+    start = at.text.find(match["found"], at.start, at.end) if match else -1
+    if match is None or start < 0:
+        return None
+    return f"Replace with {match['close']}", Change(
+        start, start + len(match["found"]), match["close"]
+    )
+
+
 FIXES: Mapping[str, Callable[[Place], Made]] = {
     "bad-header": _bad_header,
     "no-empty-line": _no_empty_line,
@@ -144,11 +159,13 @@ def fixes(part: ParsedRegion, problem: Diagnostic, file: str) -> tuple[Fix, ...]
     """
     make = FIXES.get(problem.code)
     text = part.region.text
-    fix = make(Place(part, text, problem.span.start, problem.span.end)) if make else None
+    place = Place(part, text, problem.span.start, problem.span.end)
+    fix = make(place) if make else _suggested(place, problem.message)
     if fix is None:
         return ()
     title, change = fix
-    return (Fix(title, (as_edit(change, part.region, file),), problem.code in GUESSES),)
+    guess = make is None or problem.code in GUESSES
+    return (Fix(title, (as_edit(change, part.region, file),), guess),)
 
 
 def as_edit(change: Change, region: regions.Region, text: str) -> Edit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from orgrest import classes
@@ -47,8 +48,11 @@ def of_names(analysis: Analysis) -> Iterator[Diagnostic]:
     for part in analysis.parts:
         for name in part.reading.needed:
             if name.text.strip() not in named and "{{" not in name.text:
-                known = ", ".join(sorted(named)) or "none"
-                message = f"no request named {name.text.strip()}; available: {known}"
+                wrong = name.text.strip()
+                near = get_close_matches(wrong, named, 1)
+                known = f"available: {', '.join(sorted(named)) or 'none'}"
+                hint = f"did you mean {near[0]}?" if near else known
+                message = f"no request named {wrong}; {hint}"
                 at = part.region.to_file(name.offset(0))
                 yield Diagnostic(extent(text, at), "error", "unknown-name", message)
 

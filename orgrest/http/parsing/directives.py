@@ -215,6 +215,13 @@ def suggestion_for(name: str) -> str | None:
     return f"@{DIRECTIVES[matches[0]].name}" if matches else None
 
 
+def substitute_for(name: str) -> str:
+    """Return what to write instead of an unknown directive that has no effect, or ""."""
+    if _key(name) in ("retry", "retries"):
+        return "to repeat a request, write ?? eventually 30s status == 200, or use test --retry"
+    return ""
+
+
 def rule_of(name: str) -> Rule | None:
     """Return the rule for the directive `name`, or None if it is unknown.
 

@@ -165,7 +165,8 @@ def test_another_body_than_json_is_not_judged() -> None:
         ("POST http://x/", "X-REQUEST-TYPE: GraphQL\n", False),
         ("GRAPHQL http://x/", "", False),
         ("# @no-gql-parsing\nPOST http://x/", "X-Request-Type: GraphQL\n", True),
-        ("POST http://x/", "", True),
+        ("POST http://x/", "", False),
+        ("# @no-gql-parsing\nPOST http://x/", "", True),
     ],
 )
 def test_graphql_that_is_sent_as_json_is_not_called_invalid_json(
@@ -221,6 +222,25 @@ def test_a_fix_puts_it_right(text: str, after: str) -> None:
     ((code, _),) = fixes(text)
     assert fixed(text).rstrip() == after.rstrip()
     assert code not in [d.code for d in diagnostics(after)]
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("GET http://x/\n\n?? statsu == 200\n", "GET http://x/\n\n?? status == 200\n"),
+        ("GET http://x/{{$radnom.uuid}}\n", "GET http://x/{{$random.uuid}}\n"),
+        ("# @disabld\nGET http://x/\n", "# @disabled\nGET http://x/\n"),
+        (
+            "# @name login\nGET http://x/\n###\n# @ref logn\nGET http://y/\n",
+            "# @name login\nGET http://x/\n###\n# @ref login\nGET http://y/\n",
+        ),
+    ],
+)
+def test_what_a_message_suggests_can_be_applied(text: str, after: str) -> None:
+    ((_, fix),) = fixes(text)
+    assert fix.guess
+    assert fixed(text) == after
+    assert diagnostics(after) == ()
 
 
 def test_no_fix_makes_a_body_of_headers() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from orgrest.http.parsing.directives import rule_of, suggestion_for
+from orgrest.http.parsing.directives import rule_of, substitute_for, suggestion_for
 from orgrest.http.parsing.grammar import DEFINITION as COLON_DEFINITION
 from orgrest.http.parsing.lines import mismarked, one_line
 from orgrest.http.parsing.request_file.grammar import (
@@ -90,7 +90,10 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
         if suggestion := suggestion_for(name):
             reader.problem(line.start, f"{reason}; did you mean {suggestion}?", "directive")
         elif "=" not in (match["separator"] or ""):  # else a variable that was commented out
-            reader.notice(line.start, reason, "directive")
+            substitute = substitute_for(name)
+            reader.notice(
+                line.start, f"{reason}; {substitute}" if substitute else reason, "directive"
+            )
         return
     if rule.refused:
         reader.problem(line.start, f"@{name} is not supported: {rule.refused}", "directive")

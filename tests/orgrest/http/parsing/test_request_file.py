@@ -339,6 +339,11 @@ def test_an_unknown_directive_is_reported() -> None:
     assert [notice.reason for notice in request.notices] == ["unknown directive @nosuch"]
 
 
+def test_who_looks_for_a_retry_directive_is_told_about_eventually() -> None:
+    (notice,) = only("# @retry 5\nGET http://a/").notices
+    assert notice.reason.startswith("unknown directive @retry; to repeat a request, write ?? event")
+
+
 @pytest.mark.parametrize("name", ["name", "ref", "force-ref"])
 def test_a_directive_without_its_name_is_an_error(name: str) -> None:
     assert [p.line for p in only(f"# @{name}\nGET http://a/").problems] == [1]
