@@ -90,7 +90,7 @@ async def responses(
 
 def _record(document: OpenDocument, outcome: Outcome, bodies: Bodies) -> record.Record:
     entry = record.of_outcome(
-        outcome, {"document": document.name, "file": document.name}, fail=False
+        outcome, {"document": document.name, "file": document.name}, fail=True
     )
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
     for data, exchange in zip(entry["exchanges"], exchanges, strict=True):

@@ -70,7 +70,7 @@ class _Sending:
         """Send the requests, insert or show their results, and return the outcomes as JSON."""
         server, document = self.server, self.document
         loop = asyncio.get_running_loop()
-        history = History(partial(in_loop, loop, server.log))
+        history = History(partial(in_loop, loop, server.log), fail=True)
         services = server.services(
             document,
             history=history,
@@ -149,9 +149,10 @@ class _Sending:
 
         server, document = self.server, self.document
         start = Source(self.snapshot.text).offset(outcome.line)
+        is_unexpected = outcome.verdict == "passed" and outcome.fails(strictly=True)
         result: dict[str, Any] = {
             "line": self.snapshot.place(start).line,
-            "outcome": outcome.verdict,
+            "outcome": "failed" if is_unexpected else outcome.verdict,
             "message": safe(_summary(outcome)),
         }
         for exchange in outcome.own:

@@ -30,7 +30,7 @@ def test_the_response_to_a_request_file_is_shown_in_a_document(
     assert path.read_text() == found["text"]
     assert path.stat().st_mode & 0o077 == 0 or path.parent.stat().st_mode & 0o077 == 0
     found = buffer.command("orgrest.send", 0)
-    assert (found["status"], found["outcome"], found["language"]) == (404, "passed", "plaintext")
+    assert (found["status"], found["outcome"], found["language"]) == (404, "failed", "plaintext")
 
 
 def test_all_above_in_a_request_file_are_shown_together(
@@ -193,7 +193,7 @@ A: {{{{nowhere}}}}
     assert SECRET not in str(refused.value)
     buffer.replace("A: {{nowhere}}\n", "")
     found = buffer.command("orgrest.send", buffer.line("/echo"))
-    assert found["outcome"] == "passed"
+    assert found["status"] == 404
     assert "***" in found["message"]
     client = editor.client
     shown = [found, buffer.text, client.messages, client.log_messages, client.progress_reports]

@@ -186,7 +186,7 @@ def test_fixes_are_offered_where_something_is_wrong(editor: Editor, folder: Path
 def test_a_pasted_curl_command_becomes_a_request(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
-    text = f"### a\r\ncurl {server.url}/pasted \\\r\n  -H 'X-A: b'\r\n"
+    text = f"### a\r\ncurl {server.url}/json \\\r\n  -H 'X-A: b'\r\n"
     buffer = editor.open(folder / "a.http", text, "http")
     where = types.Range(types.Position(1, 2), types.Position(1, 2))
     context = types.CodeActionContext([], only=["quickfix"])
@@ -196,7 +196,7 @@ def test_a_pasted_curl_command_becomes_a_request(
         action for action in actions if action.title == "Convert the curl command to a request"
     ]
     editor.make(one.edit)
-    assert buffer.text == (f"### a\r\n# @no-redirect\r\nGET {server.url}/pasted\r\nX-A: b\r\n")
+    assert buffer.text == (f"### a\r\n# @no-redirect\r\nGET {server.url}/json\r\nX-A: b\r\n")
     assert buffer.command("orgrest.send", 1)["outcome"] == "passed"
     assert b"X-A: b" in server.requests[-1]
 

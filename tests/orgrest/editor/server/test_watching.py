@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from editors import Editor
 from lsprotocol import types
-from servers import RawServer, by_path, response
+from servers import RawServer, response
 
 from orgrest.http.values import environments
 
@@ -96,7 +96,7 @@ def test_a_variable_added_to_a_file_is_defined_after_a_send_for_who_watches_no_f
 ) -> None:
     without = ("workspace.did_change_watched_files",)
     with (
-        RawServer(by_path({"/": response(b"{}")})) as server,
+        RawServer(response(b"{}")) as server,
         Editor(without=without) as editor,
     ):
         text = f"GET {server.url}/?{{{{host}}}}\n"
