@@ -818,6 +818,7 @@ This searches the text, because Org would take long to parse many blocks."
     (define-key map (kbd "C-c C-c") #'orgrest-send)
     (define-key map (kbd "C-c C-k") #'orgrest-cancel)
     (define-key map (kbd "C-c C-u") #'orgrest-copy-as-curl)
+    (define-key map (kbd "C-c C-e") #'orgrest-choose-environment)
     (define-key map (kbd "C-c C-n") #'orgrest-next-request)
     (define-key map (kbd "C-c C-p") #'orgrest-previous-request)
     map)
@@ -1011,6 +1012,17 @@ It contains the values of variables, including secrets, so that it works."
   (interactive)
   (kill-new (orgrest--wait :workspace/executeCommand (orgrest--arguments "orgrest.copyAsCurl")))
   (message "Copied as a curl command"))
+
+(defun orgrest-choose-environment ()
+  "Choose the environment for the documents in the folder of this document."
+  (interactive)
+  (orgrest--command "orgrest.chooseEnvironment"
+                    (lambda (result failure)
+                      (let ((chosen (mapconcat #'identity (plist-get result :chosen) ", ")))
+                        (message "orgrest: %s"
+                                 (cond (failure)
+                                       ((equal chosen "") "no environment")
+                                       (t (concat "environment " chosen))))))))
 
 ;;; Completion
 

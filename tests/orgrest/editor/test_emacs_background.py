@@ -130,6 +130,25 @@ def test_a_block_is_not_sent_twice_at_a_time(tmp_path: Path, api: str) -> None:
     assert str(text).count("\nslow\n") == 1
 
 
+def test_the_environment_that_was_chosen_counts_in_the_next_request(
+    tmp_path: Path, api: str
+) -> None:
+    environments = {"dev": {"path": "fast"}, "prod": {"path": "image"}}
+    (tmp_path / "http-client.env.json").write_text(json.dumps(environments))
+    (tmp_path / "a.http").write_text(f"GET {api}/{{{{path}}}}\n")
+    names, answer, sent = emacs(
+        tmp_path,
+        f"""{RUN}(fset 'completing-read (lambda (_ names &rest _) (tell (vconcat names)) "dev"))
+        (find-file "a.http") (orgrest-choose-environment)
+        (wait-for (lambda () (string-prefix-p "orgrest: " (or (car said) ""))))
+        (tell (car said)) (orgrest-send) (wait-for (lambda () (null orgrest--pending)))
+        (tell (car said))""",
+    )
+    assert names == ["dev", "prod", "no environment"]
+    assert answer == "orgrest: environment dev"
+    assert f"{api}/fast 200 OK" in str(sent)
+
+
 def test_cancelling_leaves_the_old_result(tmp_path: Path, api: str) -> None:
     write(tmp_path, f"GET {api}/slow")
     path = tmp_path / "notes.org"
