@@ -142,6 +142,24 @@ local steps = {
     wait_for("all results", function() return select(2, lines(0):gsub("RESULTS", "")) == 3 end)
     answers.document = lines(0)
   end,
+  slow = function()
+    open("a.http")
+    wait_for_the_server_to_open_it()
+    local namespace = vim.api.nvim_get_namespaces()["orgrest.sending"]
+    local function signs()
+      return vim.tbl_map(function(found) return { found[2], found[4].virt_text[1][1] } end,
+        vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true }))
+    end
+    press("\\s")
+    answers.during = signs()
+    shown()
+    wait_for("the end", function() return #signs() == 0 end)
+    notified = {}
+    at("{{")
+    press("\\s")
+    wait_for("the reason", function() return #notified > 0 end)
+    answers.after = signs()
+  end,
   typing = function()
     open("notes.org")
     at("/slow")

@@ -155,6 +155,15 @@ def test_the_results_of_all_blocks_are_inserted_as_by_the_command(
     assert f"{found['document']}\n" == (tmp_path / "notes.org").read_text()
 
 
+def test_a_request_in_progress_is_marked_until_it_ends(
+    neovim: Run, tmp_path: Path, api: str
+) -> None:
+    (tmp_path / "a.http").write_text(f"GET {api}/slow\n\n###\n\nGET {api}/{{{{none}}}}\n")
+    found = neovim("slow")
+    assert found["during"] == [[0, "  sending..."]]
+    assert found["after"] == []
+
+
 def test_a_result_that_arrives_while_the_user_types_lands_below_its_block(
     neovim: Run, tmp_path: Path, api: str
 ) -> None:

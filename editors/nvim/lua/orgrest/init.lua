@@ -10,6 +10,7 @@ M.options = {
 }
 
 local outcomes = vim.api.nvim_create_namespace("orgrest")
+local sending = vim.api.nvim_create_namespace("orgrest.sending")
 local HIGHLIGHTS = { passed = "DiagnosticInfo", skipped = "DiagnosticHint" }
 local client_id -- of the language server, while it runs
 local opened = {} -- for each buffer, true once the server has opened it; until then, functions to call
@@ -29,12 +30,16 @@ function M.client()
 end
 
 --- Send the language server a request about a buffer. Show errors; otherwise, call done with the result.
-local function ask(method, params, buffer, done)
+--- In both cases, first call ended.
+local function ask(method, params, buffer, done, ended)
+  ended = ended or function() end
   local client = M.client()
   if not client then
+    ended()
     return complain("the language server is not running; see :checkhealth orgrest")
   end
   local function answered(problem, result)
+    ended()
     if problem then
       complain(problem.message)
     elseif done and result ~= nil and result ~= vim.NIL then
@@ -55,9 +60,18 @@ local function ask(method, params, buffer, done)
   end
 end
 
-local function command(name, buffer, line, done)
+local function command(name, buffer, line, done, ended)
   local where = { uri = vim.uri_from_bufnr(buffer), line = line }
-  ask("workspace/executeCommand", { command = name, arguments = { where } }, buffer, done)
+  ask("workspace/executeCommand", { command = name, arguments = { where } }, buffer, done, ended)
+end
+
+--- Run a command that sends requests. Until it has ended, say so at the end of the line at (from 0).
+local function send(name, buffer, line, at, done)
+  local text = { { "  sending...", "DiagnosticHint" } }
+  local id = vim.api.nvim_buf_set_extmark(buffer, sending, at, 0, { virt_text = text })
+  command(name, buffer, line, done, function()
+    pcall(vim.api.nvim_buf_del_extmark, buffer, sending, id)
+  end)
 end
 
 local function report(result)
@@ -132,6 +146,9 @@ local function configuration()
     end,
     on_exit = function()
       client_id = nil
+      for buffer in pairs(opened) do
+        pcall(vim.api.nvim_buf_clear_namespace, buffer, sending, 0, -1)
+      end
       opened = {}
     end,
   }
@@ -162,17 +179,18 @@ function M.attach(buffer)
   end
 end
 
+local function cursor_line()
+  return vim.api.nvim_win_get_cursor(0)[1] - 1
+end
+
 --- Send the requests of this buffer up to a line (from 0), with their unsaved changes.
 local function send_until(line)
-  command("orgrest.sendAllAbove", vim.api.nvim_get_current_buf(), line, function(result)
+  local buffer = vim.api.nvim_get_current_buf()
+  send("orgrest.sendAllAbove", buffer, line, cursor_line(), function(result)
     for _, each in ipairs(result.results or { result }) do
       report(each)
     end
   end)
-end
-
-local function cursor_line()
-  return vim.api.nvim_win_get_cursor(0)[1] - 1
 end
 
 --- Move the cursor to the next request or block, or to the previous one if above is true.
@@ -250,7 +268,8 @@ M.actions = {
   send = {
     desc = "Send the request at the cursor",
     run = function()
-      command("orgrest.send", vim.api.nvim_get_current_buf(), cursor_line(), report)
+      local line = cursor_line()
+      send("orgrest.send", vim.api.nvim_get_current_buf(), line, line, report)
     end,
   },
   all = {
@@ -318,7 +337,8 @@ end
 function panes.resend(notification)
   local buffer = vim.fn.bufadd(vim.uri_to_fname(notification.request.uri))
   vim.fn.bufload(buffer)
-  command("orgrest.send", buffer, notification.request.line, report)
+  local line = notification.request.line
+  send("orgrest.send", buffer, line, math.min(line, vim.api.nvim_buf_line_count(buffer) - 1), report)
 end
 
 return M
