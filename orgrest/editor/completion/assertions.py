@@ -52,7 +52,7 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
     if subject.parts and not path:
         yield cursor.here("subject", prefix, subject.name, r"\w*")
         return
-    if described and subject.path and not path and words[-1].lower() != "not":
+    if subject.path and not path and words[-1].lower() != "not":
         yield cursor.here("path", prefix, subject.name, r"[^\s]*")
     if path or not subject.required:
         yield cursor.here("operator", prefix, subject.name, r"[\w=!<>]*")
@@ -70,6 +70,20 @@ def subjects(_: Cursor, here: Context) -> Iterator[Offer]:
             f"{subject.name} {subject.path}".rstrip() + f"\n\n{subject.description}",
             f"{subject.name} ",
         )
+
+
+def paths(cursor: Cursor, here: Context) -> Iterator[Offer]:
+    """Yield paths from the OpenAPI description, and those into the last response."""
+    yield from openapi.paths(cursor, here)
+    written = openapi.request_line(cursor)
+    known = cursor.imported().sent.get(" ".join(written), {}) if written else {}
+    for path, about in known.items():
+        part, _, rest = path.partition(".")
+        if part == "headers" and here.subject == "header":
+            yield Offer(rest, about, f"{rest} ")
+        elif part == "body" and here.subject in ("body", "jsonpath"):
+            is_rooted = here.prefix[:1] in ("", "$")
+            yield Offer(rest if is_rooted else rest.removeprefix("$."), about)
 
 
 def operators(_: Cursor, __: Context) -> Iterator[Offer]:

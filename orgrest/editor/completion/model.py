@@ -97,12 +97,14 @@ class Imported:
 
     `variables` maps each name to the value and the place of its definition, and `requests` maps
     each name to a position. `answered` maps the name of a request to the paths into its last
-    response, with their descriptions.
+    response, with their descriptions. `sent` is the same by the method and URL of a request, as
+    written.
     """
 
     variables: Mapping[str, tuple[str, str]] = classes.field(factory=dict)
     requests: Mapping[str, str] = classes.field(factory=dict)
     answered: Mapping[str, Mapping[str, str]] = classes.field(factory=dict)
+    sent: Mapping[str, Mapping[str, str]] = classes.field(factory=dict)
 
 
 def fits(text: str, prefix: str) -> bool:

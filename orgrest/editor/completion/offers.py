@@ -196,6 +196,6 @@ OFFERS: Mapping[Kind, Callable[[Cursor, Context], Iterable[Offer]]] = {
     "script": request_files.names_of_scripts,
     "subject": assertions.subjects,
     "operator": assertions.operators,
-    "path": openapi.paths,
+    "path": assertions.paths,
     "expected": openapi.expected,
 }

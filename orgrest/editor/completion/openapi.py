@@ -67,18 +67,26 @@ def _named(cursor: Cursor) -> str:
     return ""
 
 
+def request_line(cursor: Cursor) -> tuple[str, str] | None:
+    """Return the method and URL, as written, of the request around the offset, or None."""
+    end = cursor.start + len(cursor.before + cursor.after)
+    for match in reversed(list(_REQUEST.finditer(cursor.code, 0, end))):
+        if match[1] in _METHODS:
+            return match[1], match[2]
+    return None
+
+
 def operation(cursor: Cursor) -> Operation | None:
     """Return the operation that describes the request around the offset, or None."""
+    written = request_line(cursor)
+    if written is None:
+        return None
+    method, url = written[0], _plain(written[1])
     every, is_beside = descriptions(cursor)
     for description in every:
-        end = cursor.start + len(cursor.before + cursor.after)
-        for match in reversed(list(_REQUEST.finditer(cursor.code, 0, end))):
-            if match[1] in _METHODS:
-                url = _plain(match[2])
-                known = description.operation(match[1], url)
-                if known and (not is_beside or _may_apply(description, url)):
-                    return known[0]
-                break
+        known = description.operation(method, url)
+        if known and (not is_beside or _may_apply(description, url)):
+            return known[0]
     return None
 
 

@@ -116,9 +116,9 @@ def _imported(server: Server, document: OpenDocument) -> Imported:
     """Return the names that other files define, and the paths into responses."""
     name = PurePath(document.name).name
     imports = of_lines(document.text.text, name, Context(server.inputs(document)), server.files)
-    answered = dict(document.last.answered)
+    answered, sent = dict(document.last.answered), dict(document.last.sent)
     if imports is None:
-        return Imported(answered=answered)
+        return Imported(answered=answered, sent=sent)
     variables = {
         name: (definition.value.text, str(of_definition(file, definition)))
         for name, (file, definition) in imports.variables().items()
@@ -129,7 +129,7 @@ def _imported(server: Server, document: OpenDocument) -> Imported:
         for request in file.document.requests
         if request.name is not None
     }
-    return Imported(variables, requests, answered)
+    return Imported(variables, requests, answered, sent)
 
 
 def signature_help(

@@ -369,3 +369,27 @@ def test_paths_of_an_earlier_response_are_offered_once_it_arrived(
         buffer.replace("body.$.users[0].", "headers.")
         assert "headers.X-Id" in offered("headers.|")
         editor.close(buffer)
+
+
+@pytest.mark.parametrize("kind", ["http", "org"])
+def test_paths_in_an_assertion_are_offered_once_the_response_arrived(
+    editor: Editor, folder: Path, kind: str
+) -> None:
+    body = b'{"token": "t", "users": [{"name": "n"}]}'
+    answer = closing(response(body, "Content-Type: application/json", "X-Id: 7"))
+    with RawServer(answer) as server:
+        request = f"GET {server.url}/?a=1\n\n?? body $.a exists\n"
+        text = f"#+begin_src http\n{request}#+end_src\n" if kind == "org" else request
+        buffer = editor.open(folder / f"a.{kind}", text, kind)
+
+        def offered(marked: str) -> set[str]:
+            return {one.label for one in _offered(buffer, marked).items}
+
+        assert offered("body $.|") == set()
+        assert buffer.command("orgrest.send", buffer.line("GET"))["outcome"] == "failed"
+        assert offered("body $.|") == {"$.token", "$.users", "$.users[0]", "$.users[0].name"}
+        buffer.replace("body $.a", "body us")
+        assert offered("body us|") == {"users", "users[0]", "users[0].name"}
+        buffer.replace("body us", "header X-")
+        assert offered("header X-|") == {"X-Id"}
+        editor.close(buffer)
