@@ -65,7 +65,7 @@ def _syntax(luau: Version | None) -> list[frozenset[str]]:
     """Return the names in `SYNTAX` that each of the schema's `parts` uses."""
     table = []
     for part in parts(schema(luau)):
-        words = {*part.messages, *part.values}
+        words = {*part.messages, *part.values, part.feature or ""}
         words |= {word.rpartition(".Op.")[0] for word in words}
         words |= {f"ExprBinary.Op.{word.rpartition('.Op.')[2]}" for word in words if ".Op." in word}
         table.append(frozenset(words & SYNTAX.keys()))

@@ -87,7 +87,7 @@ class RealLuau:
         names = enumerate(probing.names())
         lines = answer.output.splitlines()
         missing = {name for number, name in names if f"has {number}" not in lines}
-        refused = (since for since, source in probing.NEWER if self.compile(source) is not None)
+        refused = (since for since, _, source in probing.NEWER if self.compile(source) is not None)
         version = probing.version_of(missing, refused)
         assert version is not None, missing
         return version

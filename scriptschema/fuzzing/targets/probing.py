@@ -26,12 +26,16 @@ from scriptschema.versions import SEED, TODAY, Version
 
 SYNTAX: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "ExprAttr": "@native local function f() end",
         "ExprBinary.Op.FloorDiv": "local a = 7 // 2",
+        "ExprCall.parenless": "type'a' type{1}",
         "ExprIfElse": "local a = if 1 then 2 else 3",
         "ExprInterpString": "local a = `{1}`",
         "StatCompoundAssign": "local a = 1 a += 1",
+        "StatCompoundAssign.floor": "local a = 7 a //= 2",
         "StatContinue": "for i = 1, 2 do continue end",
         "StatTypeAlias": "type T = number",
+        "StatTypeFunction": "type function f(t) return t end",
         "Type": "local function f(a: number): number local b: number = a return b end",
         "Typename": "local function f<T>() end",
     }
@@ -43,16 +47,19 @@ ANNOTATIONS: Final = frozenset(["Type", "Typename"])
 every cast contains a `Type`. Generics and the names of aliases are `Typename`s."""
 
 NEWER: Final = (
-    (Version(677), "type function f(t) return t end"),
-    (Version(677), "@native local function f() end"),
-    (Version(677), "type T = {read a: number} local a = 1.5 a //= 2"),
-    (Version(687), "@[native] local function f() end"),
-    (Version(701), "local function f() end f<<number>>()"),
-    (Version(711), "const a = 1"),
-    (Version(715), "local a = 5i"),
-    (Version(723), "export local a = 1"),
+    (Version(677), "", "local a = 1.5"),
+    (Version(677), "StatTypeAlias", "type T = {read a: number}"),
+    (Version(687), "ExprAttr", "@[native] local function f() end"),
+    (Version(701), "Type", "local function f() end f<<number>>()"),
+    (Version(711), "", "const a = 1"),
+    (Version(715), "", "local a = 5i"),
+    (Version(723), "", "export local a = 1"),
 )
-"""Programs with newer syntax, each with the Luau version that introduced the syntax."""
+"""Programs with syntax that is newer than the schema and has no name in `SYNTAX`.
+
+Each has the Luau version that introduced the syntax, and the name in `SYNTAX` of something that the
+program uses as well. A target that lacks it never gets such programs, so nothing is probed.
+"""
 
 SPELLINGS: Final = "spellings"
 """The name in `Probed.missing` for alternative notations, such as `0B1_0`, that `render` uses only
@@ -66,6 +73,12 @@ d]==] type"a"; type{1}; type[[]] --e
 """,
 }
 
+_ORIGINAL: Final = (
+    "without --luau, programs have only the syntax of the original schema, so they have no "
+    "fractions and no casts"
+)
+"""What to tell the user about a target whose version is not known."""
+
 _BEGIN: Final = "probe 2"
 _END: Final = "probe 3"
 
@@ -76,9 +89,9 @@ class Probed:
 
     `missing` are the globals, the library members (`library.member`) and the syntax that the target
     lacks, except features newer than the schema. `runs` is true if the target runs programs instead
-    of only parsing or compiling them. `luau` is the newest version of Luau that the target fully
-    supports, or None if not known. `fails` maps each feature in `RIGHT` whose programs all fail to
-    an error.
+    of only parsing or compiling them. `luau` is the newest version of Luau that the target supports
+    except for what is `missing`, or None if it is older than the schema or not known. `fails` maps
+    each feature in `RIGHT` whose programs all fail to an error.
     """
 
     target: str
@@ -109,6 +122,8 @@ class Probed:
         rest = [name for name in self.missing if name.partition(".")[0] not in whole]
         lacks = ", ".join([*whole, *rest])
         known = f"{known}: lacks {lacks}" if lacks else known
+        if self.luau is None:
+            known += f"; {_ORIGINAL}"
         return f"{known}; {failures(self.fails)}" if self.fails else known
 
 
@@ -138,8 +153,8 @@ def probe(description: Description) -> Probed:
         missing = dict.fromkeys([*lacked, *lacks])
         # A target that only parses programs may accept anything, so its version stays unknown.
         runs, luau = None not in printed, None
-        if runs and not lacks:
-            luau = version_of(missing, _newer_syntax(target))
+        if runs:
+            luau = version_of(missing, _newer_syntax(target, lacks))
     version = version_of_target(description)
     older = tuple(name for name in missing if name not in _SPANS)
     return Probed(description.name, version, older, runs, luau, fails)
@@ -246,9 +261,9 @@ _LONGEST: Final = 200
 _IF: Final = "an if statement"
 
 
-def _newer_syntax(target: Target) -> Iterator[Version]:
-    """Yield the first Luau version whose new syntax the target lacks, if any."""
-    for version, source in NEWER:
-        if not _reads(target, source):
+def _newer_syntax(target: Target, missing: Collection[str]) -> Iterator[Version]:
+    """Yield the first Luau version that has syntax, not in `missing`, that the target lacks."""
+    for version, needed, source in NEWER:
+        if needed not in missing and not _reads(target, source):
             yield version
             return

@@ -110,7 +110,7 @@ class Grammar(Tables):
         self.annotations = ANNOTATIONS[types]
         self.typed = typed = types == "sound"
         self.constants = has(luau, Span(m.StatLocal.ALL_FIELDS["is_const"].since or TODAY))
-        self.attributes = luau is not None
+        self.attributes = luau is not None and "ExprAttr" not in without
         self.modules = "require" in idiom_weights
         self.exports = "exported values" in idiom_weights
         self.ends = 26
@@ -131,7 +131,11 @@ class Grammar(Tables):
         self.operations = operations, [*accumulate(each.need for each in operations)]
         self.fragile = operations, [*accumulate(each.fragile for each in operations)]
         self.combines = idiom_weights.get("combination", 0) > 0 and bool(operations)
-        self.places = [place for place in axes.places(luau) if place.name not in without]
+        self.places = [
+            place
+            for place in axes.places(luau)
+            if place.name not in without and not (place.attribute and not self.attributes)
+        ]
         self.expressions = {
             kind: _expressions(
                 kind, kind in self.calls and bool(self.calls[kind][0]), typed, luau, without

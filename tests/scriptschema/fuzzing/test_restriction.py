@@ -7,6 +7,7 @@ import pytest
 from command import run_here
 
 from scriptschema import wire
+from scriptschema.choices import seeded
 from scriptschema.fuzzing.campaign.config import Config, load, missing_of
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.restriction import Restriction
@@ -19,6 +20,7 @@ from scriptschema.fuzzing.targets.probing import (
     probe,
     version_of,
 )
+from scriptschema.generation.programs import grammar_of, make_program
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
@@ -83,7 +85,59 @@ def test_a_version_of_lua_that_reads_less_is_known(tmp_path: Path) -> None:
     found = probe(Description("command", f"sh {script} {{file}}"))
     assert "print" not in found.missing
     assert {"math", "math.floor", "pcall"} <= {*found.missing}
-    assert {*found.missing} & SYNTAX.keys() == {"ExprBinary.Op.FloorDiv", "ExprInterpString"}
+    lacks = {"ExprBinary.Op.FloorDiv", "StatCompoundAssign.floor", "ExprInterpString"}
+    assert {*found.missing} & SYNTAX.keys() == lacks
+
+
+@pytest.mark.parametrize(
+    ("rejected", "version"),
+    [("`", "0.735"), ("@", "0.735"), ("const ", "0.710"), ("type ", "0.735"), (r"1\.5", None)],
+)
+def test_a_target_without_some_syntax_gets_the_newer_syntax_that_it_has(
+    rejected: str, version: str | None, tmp_path: Path
+) -> None:
+    """One missing feature turned off all syntax that the original schema lacks."""
+    script = tmp_path / "partial.sh"
+    script.write_text(
+        "grep -q 'print(1 2' $1 && exit 1\n"
+        f"grep -v '^if' $1 | grep -q '{rejected}' && exit 1\n"
+        "echo 'probe 2'\n"
+        "sed -n 's/^if .* ~= nil then print(\"\\(.*\\)\") end$/\\1/p' $1\n"
+        "echo 'probe 3'\n"
+    )
+    found = probe(Description("command", f"sh {script} {{file}}"))
+    assert found.luau == (version and Version.parse(version))
+    assert ("programs have only the syntax of the original schema" in str(found)) == (not version)
+    if rejected == "`":
+        text = "\n".join(sources(Config(targets=(CAT,), probed=(found,), style="plain"), 100))
+        assert "`" not in re.sub(r'"(?:\\.|[^"\\])*"', "", text)
+        for pattern in (r"\b0\.5\b", "@native", r"\bconst "):
+            assert re.search(pattern, text), pattern
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "new", "old"),
+    [
+        ("ExprAttr", "@", "@native local function f() end", "local function f() end"),
+        ("StatCompoundAssign.floor", "//=", "x //= 1", "x += 1"),
+        ("ExprCall.parenless", "calls without parentheses", 'f "a"', 'f("a")'),
+        ("StatTypeFunction", "type function", "type function f() end", "type T = number"),
+    ],
+)
+def test_programs_do_without_newer_syntax_that_is_missing(
+    name: str, pattern: str, new: str, old: str
+) -> None:
+    restriction = Restriction(frozenset([name]))
+    assert restriction.admits(parse(old, luau="today").tree)
+    assert not restriction.admits(parse(new, luau="today").tree)
+    made = []
+    for without in (restriction.missing, frozenset[str]()):
+        grammar = grammar_of(None, luau="today", types="random", without=without)
+        trees = [make_program(seeded(seed, None), grammar, 150) for seed in range(60)]
+        strings = re.compile(r'"(?:\\.|[^"\\])*"')
+        text = "\n".join(strings.sub("", render_module_set(tree).program) for tree in trees)
+        made.append(pattern in text or pattern in grammar.idiom_weights)
+    assert made == [False, True]
 
 
 def test_a_target_that_rejects_annotations_gets_programs_without_any(tmp_path: Path) -> None:

@@ -52,12 +52,18 @@ def _uses_of(node: Any, names: Names) -> set[str]:
     match node:
         case m.ExprCast() | m.ExprInstantiate():
             used.add("Type")
+        case m.ExprCall() if node.parenless:
+            used.add("ExprCall.parenless")
+        case m.StatCompoundAssign() if node.floor:
+            used.add("StatCompoundAssign.floor")
         case m.ExprBinary():
             used.add(f"ExprBinary.Op.{node.op.name}")
         case m.ExprGlobal():
             name = names.global_(node.name)
             kind = name.removeprefix("some_").partition("_")[0].lower()
             used |= {name, LIBRARY_OF_KIND.get(kind, name)}
+            if name == "TYPE_FUNCTION":
+                used.add("StatTypeFunction")
         case m.ExprIndexName():
             owner = names.owner(node.expr)
             member = names.field(node.index, owner)
