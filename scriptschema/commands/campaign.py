@@ -67,14 +67,14 @@ _output = section("Output")
     "seconds",
     type=Number(0, min_open=True),
     metavar="S",
-    help="The time limit for each run, in seconds.",
+    help="The time limit for each run, in seconds (default: 5).",
 )
 @_targets(
     "--memory",
     "megabytes",
     type=click.IntRange(1),
     metavar="MB",
-    help="The memory limit for each run, in megabytes.",
+    help="The memory limit for each run, in megabytes (default: 256).",
 )
 @_targets(
     "--crash",
@@ -180,7 +180,7 @@ _output = section("Output")
     callback=version_name,
     metavar="VERSION",
     help="The version of Luau to generate programs for (default: the newest version that "
-    "all targets support).",
+    "all targets support, apart from syntax that a target is reported to lack).",
 )
 @_programs(
     "--without",

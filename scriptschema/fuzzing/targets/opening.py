@@ -83,6 +83,11 @@ def try_target(description: Description) -> list[Outcome]:
                     "\nif it always prints that much, start a new campaign with a higher `output` "
                     "for the target in the file that --config names"
                 )
+            else:
+                advice = (
+                    f"\nthe memory limit is {description.megabytes} MB: if the output is about "
+                    "memory or threads, start a new campaign with a higher --memory"
+                )
             raise TargetError(
                 f"{description.run_name(variant)} does not work: the test program "
                 f"{TRIAL.program.strip()!r} ended with: "

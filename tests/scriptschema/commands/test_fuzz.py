@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from command import on_a_terminal, run_here
 
@@ -522,3 +523,10 @@ def test_long_outputs_are_cut_when_shown(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert b"... 20 more lines" in done.stdout
     assert b"hang: not reproduced" in done.stdout
+
+
+def test_the_help_gives_the_limits_of_each_run() -> None:
+    helps = {parameter.name: getattr(parameter, "help", "") for parameter in fuzz.params}
+    for field in attrs.fields(Description):
+        if field.name in ("seconds", "megabytes"):
+            assert f"(default: {field.default:g})" in helps[field.name]
