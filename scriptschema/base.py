@@ -427,15 +427,30 @@ for _name in ("__PROTOBUF_FIELDS_BY_NUMBER__", "__PROTOBUF_FIELDS_BY_NAME__"):
 def require_message(tree: object) -> None:
     """Raise TypeError if `tree` is not a message, for example if it is a source."""
     if not isinstance(tree, Message):
-        raise TypeError(f"not a message: {type(tree).__name__}")
+        raise TypeError(not_a_message(tree))
+
+
+def not_a_message(value: object) -> str:
+    """Return an error message that says what to pass instead of a value that is not a message."""
+    advice = ""
+    if isinstance(value, str):
+        advice = ": to read a source, use scriptschema.luau.parse.parse(source).tree"
+    elif isinstance(getattr(value, "tree", None), Message):  # such as a ParseResult
+        advice = ": pass its .tree"
+    return f"not a message: {type(value).__qualname__}{advice}"
 
 
 def walk(tree: Message) -> Iterator[tuple[Message, Path]]:
     """Yield each message of `tree` with its path: parents before children, children in tag order.
 
     The loop body may change the current message. The time is linear in the number of messages, at
-    any depth.
+    any depth. Raises TypeError if `tree` is not a message.
     """
+    require_message(tree)
+    return _walk(tree)
+
+
+def _walk(tree: Message) -> Iterator[tuple[Message, Path]]:
     stack = [(tree, Path())]
     while stack:
         item = stack.pop()

@@ -16,7 +16,7 @@ Source: the Hypothesis manual, "Strategies reference" and "Extension entry point
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack
@@ -25,7 +25,14 @@ import attrs
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from scriptschema.base import INT32_MAX, INT32_MIN, MAX_DEPTH, Int32, Message
+from scriptschema.base import (
+    INT32_MAX,
+    INT32_MIN,
+    MAX_DEPTH,
+    Int32,
+    Message,
+    require_message,
+)
 from scriptschema.choices import choices_of
 from scriptschema.drawing.choices import DrawnChoices, varied
 from scriptschema.generation.grammar import Grammar, grammar_of
@@ -91,6 +98,16 @@ def _check_limits(size: int, max_depth: int) -> None:
         )
 
 
+def _check_names(function: str, options: Mapping[str, object], known: Any = TreeOptions) -> None:
+    """Raise TypeError, like Python, for an option that `function` does not have."""
+    for name in options:
+        if name not in known.__optional_keys__:
+            raise TypeError(
+                f"{function}() got an unexpected keyword argument {name!r}; "
+                f"available: {', '.join(sorted(known.__optional_keys__))}"
+            )
+
+
 def messages(
     cls: type[MessageT],
     *,
@@ -117,26 +134,31 @@ def messages(
 
 def module_sets(**options: Unpack[TreeOptions]) -> SearchStrategy[ModuleSet]:
     """Return a strategy for programs, with or without a module. For options, see `messages`."""
+    _check_names("module_sets", options)
     return messages(ModuleSet, **options)
 
 
 def exprs(**options: Unpack[TreeOptions]) -> SearchStrategy[Expr]:
     """Return a strategy for expressions. For options, see `messages`."""
+    _check_names("exprs", options)
     return messages(Expr, **options)
 
 
 def stats(**options: Unpack[TreeOptions]) -> SearchStrategy[Stat]:
     """Return a strategy for statements. For options, see `messages`."""
+    _check_names("stats", options)
     return messages(Stat, **options)
 
 
 def blocks(**options: Unpack[TreeOptions]) -> SearchStrategy[StatBlock]:
     """Return a strategy for blocks of statements. For options, see `messages`."""
+    _check_names("blocks", options)
     return messages(StatBlock, **options)
 
 
 def types(**options: Unpack[TreeOptions]) -> SearchStrategy[Type]:
     """Return a strategy for types. For options, see `messages`."""
+    _check_names("types", options)
     return messages(Type, **options)
 
 
@@ -206,6 +228,7 @@ def sources(
     a style for each source, and shrinks it to the plain style. The other options are those of
     `programs`.
     """
+    _check_names("sources", options, ProgramOptions)
     if style is not None and style != "random":
         choices_of(style)  # raises TypeError if it is not a style
     return varied(_sources(programs(with_module=False, **options), names, style))
@@ -221,11 +244,11 @@ def mutated(
     luau: str | Version | None = None,
 ) -> SearchStrategy[MessageT]:
     """Return a strategy for mutants of `tree`. The options are those of `fuzzing.mutate.mutate`."""
-    from scriptschema.fuzzing.mutate import check_options, mutate
+    from scriptschema.fuzzing.mutate import check_options, list_of, mutate
 
-    if not isinstance(tree, Message):
-        raise TypeError(f"expected a tree to mutate, found {tree!r:.40}")
+    require_message(tree)
     check_options(size, max_depth, luau)
+    donors = list_of(donors)
 
     @st.composite
     def mutants(draw: DrawFn) -> MessageT:
@@ -244,6 +267,7 @@ def mutated(
 
 def encoded(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[bytes]:
     """Return a strategy for encodings of trees of class `cls`. For options, see `messages`."""
+    _check_names("encoded", options)
     from scriptschema import wire
 
     luau = options.get("luau")
@@ -278,6 +302,7 @@ def damaged(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrateg
     moved pieces, unknown fields of every wire type, groups, and varints that are longer than
     necessary. Some of the damaged encodings may still be valid.
     """
+    _check_names("damaged", options)
     return _damaged(encoded(cls, **options))
 
 

@@ -13,7 +13,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from scriptschema.base import FieldInfo, Int64, Message, Path, ValidationError, walk
+from scriptschema.base import FieldInfo, Int64, Message, Path, ValidationError, not_a_message, walk
 from scriptschema.codec.errors import DecodeError, EncodeError
 from scriptschema.codec.varints import (
     END_GROUP,
@@ -216,7 +216,7 @@ def _fill(message: Message, field: FieldInfo, value: Any) -> None:
 def encode_carefully(root: Message, max_depth: int, schema: Schema) -> list[bytes]:
     """Return the parts of the encoding in reverse order. Raises EncodeError."""
     if not isinstance(root, Message):
-        raise EncodeError("", f"not a message: {root.__class__.__qualname__}")
+        raise EncodeError("", not_a_message(root))
     if root.__class__ not in schema.fields:
         raise EncodeError("", schema.lacks(root.__class__))
     parts: list[bytes] = []

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 
 from scriptschema import messages as m
-from scriptschema.base import Message
+from scriptschema.base import Message, require_message
 from scriptschema.choices import Choices
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
@@ -105,7 +105,8 @@ def mutate(
     If no operator can change `tree`, which is very rare, the result is a copy, which is repaired if
     `programs` is true.
 
-    Raises ValueError if `size` or `max_depth` is less than 1, or if the version is unknown.
+    Raises ValueError if `size` or `max_depth` is less than 1, or if the version is unknown, and
+    TypeError if `tree` or a donor is not a message.
     """
     mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
     return copy(mutator.mutate(tree, choices).tree)
@@ -118,6 +119,20 @@ def check_options(size: int | None, max_depth: int, luau: str | Version | None) 
             raise ValueError(f"{name} must be at least 1, found {value}")
     if luau is not None:
         Version.parse(luau)
+
+
+DonorT = TypeVar("DonorT", bound=Message | Index[Any])
+
+
+def list_of(donors: Iterable[DonorT]) -> list[DonorT]:
+    """Return the donors as a list. Raises TypeError if they are not trees."""
+    if isinstance(donors, Message):
+        raise TypeError(f"donors must be a list of trees, found a {type(donors).__name__}")
+    listed = [*donors]
+    for donor in listed:
+        if not isinstance(donor, Index):
+            require_message(donor)
+    return listed
 
 
 class Mutator:
@@ -139,7 +154,7 @@ class Mutator:
     ) -> None:
         check_options(size, max_depth, luau)
         self.luau = luau
-        self.donors = [d if isinstance(d, Index) else Index(d) for d in donors]
+        self.donors = [d if isinstance(d, Index) else Index(d) for d in list_of(donors)]
         self.size = size
         self.max_depth = max_depth
         self.programs = programs

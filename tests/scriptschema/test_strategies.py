@@ -462,6 +462,9 @@ def test_damaged_says_what_was_done_and_every_fault_occurs() -> None:
     assert outcomes == {True, False}
 
 
+TREE = messages.Local(name=1)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -470,7 +473,15 @@ def test_damaged_says_what_was_done_and_every_fault_occurs() -> None:
         (lambda: strategies.module_sets(weights=[1]), "path of a TOML file, found \\[1\\]"),
         (lambda: strategies.programs(weights=3), "path of a TOML file, found 3"),
         (lambda: strategies.damaged(messages.Local(name=1)), "not a message class: Local"),
-        (lambda: strategies.mutated(3), "expected a tree to mutate, found 3"),
+        (lambda: strategies.mutated(3), "not a message: int"),
+        (lambda: strategies.mutated(TREE, donors=TREE), "must be a list of trees, found a Local"),
+        (
+            lambda: strategies.mutated(TREE, donors=["y = 2"]),
+            "not a message: str: to read a source",
+        ),
+        (lambda: strategies.exprs(max_size=20), r"^exprs\(\) got an .* 'max_size'; available: "),
+        (lambda: strategies.sources(with_module=True), r"^sources\(\) got .* 'with_module'"),
+        (lambda: strategies.damaged(messages.Expr, sise=2), r"^damaged\(\) got an .* 'sise'"),
         (lambda: strategies.sources(style="x"), "expected a seed, bytes or .*, found 'x'"),
     ],
 )

@@ -62,6 +62,14 @@ def test_what_is_no_tree_is_never_valid(tree: object) -> None:
             function(tree)
 
 
+def test_what_to_pass_instead_of_a_source_or_the_result_of_a_parser_is_said() -> None:
+    for function in (repair, render, walk, lambda each: mutate(each, RandomChoices(1))):
+        with pytest.raises(TypeError, match=r"^not a message: ParseResult: pass its \.tree$"):
+            function(parse("x = 1"))
+        with pytest.raises(TypeError, match=r"^not a message: str: .*parse\(source\)\.tree$"):
+            function("x = 1")
+
+
 def unfolded(tree: Message, **options: object) -> str:
     return " ".join(render(tree, **options).split())
 
