@@ -14,7 +14,8 @@ from benchmarks.programs import texts
 from benchmarks.timing import in_turns, noise, table, verdict
 from scriptschema import wire
 from scriptschema.choices import RandomChoices
-from scriptschema.fuzzing.editing import copy, replace
+from scriptschema.codec.copying import copy
+from scriptschema.fuzzing.editing import replace
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutator
 from scriptschema.generation.programs import program

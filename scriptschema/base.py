@@ -34,7 +34,7 @@ import attrs
 from pure_protobuf.message import BaseMessage
 from pure_protobuf.one_of import OneOf as _OneOf
 
-from scriptschema import copying, printing
+from scriptschema import pickling, printing
 from scriptschema.versions import Version
 
 INT32_MIN: Final = -(2**31)
@@ -389,13 +389,13 @@ class Message(BaseMessage, metaclass=_MessageType):
 
     def __copy__(self) -> Self:
         """Return a shallow copy with the same values, for `copy.copy`."""
-        return copying.shallow(self)
+        return pickling.shallow(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return copying.deep(self, memo)
+        return pickling.deep(self, memo)
 
     def __reduce_ex__(self, _protocol: SupportsIndex) -> tuple[Any, ...]:
-        return copying.reduced(self)
+        return pickling.reduced(self)
 
 
 def _wire() -> Any:

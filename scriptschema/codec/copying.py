@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
-from scriptschema import copying
+from scriptschema import pickling
 from scriptschema.base import Message, require_message
 from scriptschema.codec.compiling import compile_each
 from scriptschema.messages import schema
@@ -24,7 +24,7 @@ def copy(tree: MessageT) -> MessageT:
     try:
         copied: MessageT = _copiers()[tree.__class__](tree)
     except (RecursionError, AttributeError):  # a deep tree, or a list with invalid items
-        return copying.unshared(tree)
+        return pickling.unshared(tree)
     return copied
 
 

@@ -17,7 +17,7 @@ import re
 from typing import Any, Final, TypeVar
 
 from scriptschema.base import FieldInfo, Message, Path, ValidationError
-from scriptschema.codec.copying import copy as copy  # one of the edits
+from scriptschema.codec.copying import copy
 
 MessageT = TypeVar("MessageT", bound=Message)
 

@@ -11,7 +11,7 @@ import attrs
 from scriptschema import messages as m
 from scriptschema.base import Message, require_message
 from scriptschema.choices import Choices
-from scriptschema.fuzzing.editing import copy
+from scriptschema.codec.copying import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.operators import OPERATORS, Operator
 from scriptschema.fuzzing.operators.mutation import Mutation

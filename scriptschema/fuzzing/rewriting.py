@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
+from scriptschema.codec.copying import copy
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
-from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index, own_nodes
 from scriptschema.generation.programs import nodes
 from scriptschema.luau.library import SIGNATURES

@@ -18,11 +18,11 @@ from typing import Final
 import attrs
 
 from scriptschema.base import walk
+from scriptschema.codec.copying import copy
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, Reduced, Suspect, size_of, words
 from scriptschema.fuzzing.campaign.runner import Runner
-from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles import causes, round_trip
 from scriptschema.fuzzing.oracles.construct import (

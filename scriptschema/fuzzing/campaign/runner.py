@@ -11,8 +11,8 @@ from typing import Any, Final
 import attrs
 
 from scriptschema import messages as m
+from scriptschema.codec.copying import copy
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles import differential, round_trip
 from scriptschema.fuzzing.oracles.judging import Judge, Plain

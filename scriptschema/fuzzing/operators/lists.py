@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scriptschema import messages as m
-from scriptschema.fuzzing.editing import copy
+from scriptschema.codec.copying import copy
 from scriptschema.fuzzing.operators.mutation import Mutation
 from scriptschema.fuzzing.operators.running import ORDERLESS, removable
 from scriptschema.luau.validation.traversal import JUMPS

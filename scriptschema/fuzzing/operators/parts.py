@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
+from scriptschema.codec.copying import copy
 from scriptschema.fuzzing import rewriting
 from scriptschema.fuzzing.context import NUMBERS, Context, context_of, kind_of
-from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.operators.lists import insertion
 from scriptschema.fuzzing.operators.mutation import CLOSED, Mutation

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from scriptschema import messages as m
 from scriptschema.base import walk
-from scriptschema.fuzzing.editing import copy
+from scriptschema.codec.copying import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.construct import (
     ANY,

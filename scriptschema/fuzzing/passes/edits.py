@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from scriptschema.base import Message
-from scriptschema.fuzzing.editing import at, copy
+from scriptschema.codec.copying import copy
+from scriptschema.fuzzing.editing import at
 from scriptschema.fuzzing.index import Index
 
 Edit: TypeAlias = tuple[int, Callable[[], Message]]

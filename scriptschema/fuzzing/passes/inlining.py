@@ -15,7 +15,8 @@ import attrs
 
 from scriptschema import messages as m
 from scriptschema.base import Message
-from scriptschema.fuzzing.editing import at, copy
+from scriptschema.codec.copying import copy
+from scriptschema.fuzzing.editing import at
 from scriptschema.fuzzing.index import Index, own_nodes
 from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing_tree
 from scriptschema.luau.names import DEFAULT

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
-from scriptschema.fuzzing.editing import at, copy
+from scriptschema.codec.copying import copy
+from scriptschema.fuzzing.editing import at
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, changing_tree, putting
 

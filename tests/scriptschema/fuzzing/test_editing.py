@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scriptschema import Message, Path, strategies, walk, wire
-from scriptschema.fuzzing.editing import EditError, at, copy, delete, insert, replace
+from scriptschema.codec.copying import copy
+from scriptschema.fuzzing.editing import EditError, at, delete, insert, replace
 from scriptschema.fuzzing.index import Index
 from scriptschema.messages import (
     Expr,
