@@ -7,8 +7,9 @@ A path is a `Path`, as in problems, in errors and from `walk`, or its string for
     tree = insert(tree, "program.body[0]", Stat(block=StatBlock()))
     tree = delete(tree, "program.body[1]")
 
-The trees stay valid according to the schema. An edit that would leave a required field empty, or
-put a message in a field of another class, raises EditError.
+An insertion or deletion in a list changes the paths of the later items. The trees stay valid
+according to the schema. An edit that would leave a required field empty, or put a message in a
+field of another class, raises EditError.
 """
 
 from __future__ import annotations
@@ -85,6 +86,9 @@ def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
 
 def delete(tree: MessageT, path: Path | str) -> MessageT:
     """Return `tree` without the message at `path`: an item of a list, or an optional message.
+
+    This changes the paths of all later items in the same list, so delete the last of several paths
+    first: those that `walk` yields, in reverse order.
 
     Raises EditError if the message does not exist or is required.
     """
