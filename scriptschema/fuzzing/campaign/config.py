@@ -116,6 +116,14 @@ class Config:
         return min(known, default=None) if all(versions) else None
 
     @property
+    def descriptions(self) -> list[str]:
+        """A line of text for each target: its properties, and what programs lack because of it."""
+        unknown = (
+            "" if self.luau else "; unknown version of Luau: no fractions, no casts (see --luau)"
+        )
+        return [f"{target}{unknown if target.luau is None else ''}" for target in self.probed]
+
+    @property
     def rewrites(self) -> bool:
         """Whether programs are compared with rewritten versions of themselves (see `rewriting`).
 

@@ -246,7 +246,7 @@ class Session:
         KeyboardInterrupt only after all finds have been written.
         """
         self._began = time.monotonic()
-        targets = [str(target) for target in self.campaign.config.probed]
+        targets = self.campaign.config.descriptions
         start = {"event": "start", "folder": str(self.campaign.path), "jobs": self.jobs}
         unreadable: list[str] = []
         for _ in read_trees(self.state.corpus.path, lambda error: unreadable.append(str(error))):

@@ -73,12 +73,6 @@ d]==] type"a"; type{1}; type[[]] --e
 """,
 }
 
-_ORIGINAL: Final = (
-    "without --luau, programs have only the syntax of the original schema, so they have no "
-    "fractions and no casts"
-)
-"""What to tell the user about a target whose version is not known."""
-
 _BEGIN: Final = "probe 2"
 _END: Final = "probe 3"
 
@@ -122,8 +116,6 @@ class Probed:
         rest = [name for name in self.missing if name.partition(".")[0] not in whole]
         lacks = ", ".join([*whole, *rest])
         known = f"{known}: lacks {lacks}" if lacks else known
-        if self.luau is None:
-            known += f"; {_ORIGINAL}"
         return f"{known}; {failures(self.fails)}" if self.fails else known
 
 
