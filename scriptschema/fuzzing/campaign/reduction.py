@@ -7,6 +7,7 @@ program is finally tried without a style and in other styles, to find the shorte
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import re
 import time
@@ -52,6 +53,12 @@ MOST_SECONDS: Final = 120.0
 
 TRIES: Final = 3
 
+_WAYS: Final = (0, 1, TRIES)
+"""The values of `_Test.tries`. The next is used if the one before turns out to be unreliable."""
+
+_SMALL: Final = 60
+"""Programs with more nodes must show the bug in exactly the same runs as the suspect."""
+
 _SHORT: Final = 40
 """The maximum number of words of a text whose runs of words are removed, and of characters of a
 text whose characters are removed: more would take too many tests."""
@@ -67,12 +74,19 @@ class _OutOfTimeError(Exception):
     """The reduction has reached its time limit."""
 
 
+class _UnreliableError(Exception):
+    """A program does not show the bug every time it is run."""
+
+
 class _Test:
     """Tests whether a program, written in `style`, shows a suspect's bug.
 
     If the suspect's program, `tree`, executes no code, programs that execute code do not pass.
     If `exception` is not empty, programs with another exception message do not pass. `quick` is a
     runner for only the target and variant that show the bug, or None to run all of them.
+
+    If `tries` is not 0, each program runs in a new process, up to `tries` times: some bugs depend
+    on the programs that ran before, or occur only occasionally.
     """
 
     def __init__(self, runner: Runner, signature: Signature, end: float, tree: ModuleSet) -> None:
@@ -84,6 +98,7 @@ class _Test:
         self.style: int | None = None
         self.exception = ""
         self.quick: Runner | None = None
+        self.tries = 0
 
     def verdict(
         self, tree: ModuleSet, style: Spelling, *, whole: bool = False
@@ -92,10 +107,31 @@ class _Test:
 
         If `whole` is true, all targets and variants run with their full time limits.
         """
+        for _ in range(max(self.tries, 1)):
+            shown = self._verdict(tree, style, whole=whole)
+            if shown is not None:
+                return shown
+        return None
+
+    def whole(self, tree: ModuleSet, style: Spelling = None) -> tuple[Verdict, list[Run]] | None:
+        """Like `verdict` with `whole`, but also try new processes if necessary."""
+        for self.tries in (0, TRIES):
+            shown = self.verdict(tree, style, whole=True)
+            if shown is not None:
+                return shown
+        return None
+
+    def _verdict(
+        self, tree: ModuleSet, style: Spelling, *, whole: bool
+    ) -> tuple[Verdict, list[Run]] | None:
         runner = self.runner if whole else self.quick or self.runner
+        if self.tries:
+            runner.restart()
         verdict, runs = runner.verdict(tree, style, whole=whole, wanted=self.signature)
         if verdict is None or not verdict.signature.agrees(self.signature):
             return None
+        if verdict.signature.detail != self.signature.detail and len(Index(tree)) > _SMALL:
+            return None  # the program has room for two bugs
         if self.exception and exception_of(verdict) != self.exception:
             return None
         return verdict, runs
@@ -147,19 +183,19 @@ def reduce_suspect(
 ) -> Reduced | None:
     """Return the smallest program with the suspect's signature, or None if it cannot be reproduced.
 
-    The suspect is run up to `TRIES` times, because some bugs occur only occasionally. `seconds`
-    limits the reduction. Raises TargetError and JudgeError.
+    If necessary, programs run in new processes, up to `TRIES` times. `seconds` limits the
+    reduction. Raises TargetError and JudgeError.
     """
     tree = suspect.tree
     end = time.monotonic() + seconds
     test = _Test(runner, suspect.verdict.signature, end, tree)
     test.exception = suspect.exception
     plainly = [] if suspect.style is None or isinstance(suspect.style, str) else [None]
-    for style in [*plainly, *[suspect.style] * TRIES]:
+    for style in [*plainly, suspect.style]:
         if isinstance(style, str):
             return _reduce_text(test, suspect, style)
         test.style = style
-        shown = test.verdict(tree, style, whole=True)
+        shown = test.whole(tree, style)
         if shown is not None:
             break
     else:
@@ -169,34 +205,29 @@ def reduce_suspect(
     # If a program also shows another bug with an earlier variant, its verdict is that of the other
     # bug. In this case, the reduction is repeated with all variants.
     quick = runner.only_broken(runs)
-    for test.quick in [quick, None] if quick is not None else [None]:
-        reducer = Reducer(tree, test)
-        try:
-            with contextlib.suppress(_OutOfTimeError):
-                reducer.run()
-                is_smallest = not reducer.unreliable
-            best = reducer.best
-            test.simplify(best)
-            # A program that crashes, or is only printed, does not loop forever in a `while`.
-            kinds = outcome.BROKEN | {round_trip.KIND}
-            if test.signature.kind in kinds and not is_clear(test.signature):
-                best = _with_while(best, partial(test.verdict, style=test.style, whole=True))
-        except NotInterestingError:  # with this variant, the program shows another bug
-            continue
-        finally:
-            tests += reducer.tests
-            if test.quick is not None:
-                test.quick.close()
-        again = test.verdict(best, test.style, whole=True)
-        if again is not None:
-            verdict, runs = again
-            break
-        best, is_smallest, test.style = tree, False, style  # only the original is certain
+    with contextlib.closing(quick) if quick is not None else contextlib.nullcontext():
+        for test.quick, tries in itertools.product([quick, None] if quick else [None], _WAYS):
+            test.tries = tries
+            try:
+                smaller, is_smallest, count = _reduce_tree(test, best)
+            except NotInterestingError:  # with this variant, the program shows another bug
+                continue
+            tests += count
+            again = test.whole(smaller, test.style)
+            if again is not None:
+                verdict, runs = again
+                best = smaller
+                if is_smallest or tries == TRIES:
+                    break
+            else:
+                is_smallest, test.style = False, style  # only the program before is certain
+            if time.monotonic() > end:
+                break
     construct, operations = finds.construct_of_reduced(best), operations_of(best)
     if is_smallest and test.style is not None:
         construct, operations = frozenset([SPELLING]), frozenset()
     elif is_smallest and verdict.signature.kind in causes.KINDS and not is_clear(verdict.signature):
-        test.quick = None  # it is closed
+        test.quick, test.tries = None, tries  # the quick runner is closed
         with contextlib.suppress(_OutOfTimeError):
             operations = needed_operations(best, test)
     data = encoding.encode(best)
@@ -211,6 +242,27 @@ def reduce_suspect(
         is_smallest,
         test.style,
     )
+
+
+def _reduce_tree(test: _Test, tree: ModuleSet) -> tuple[ModuleSet, bool, int]:
+    """Return a smaller program, whether it is the smallest, and the number of tests."""
+    is_smallest = False
+
+    def stop_if_unreliable(reducer: Reducer[ModuleSet]) -> None:
+        if reducer.unreliable and test.tries == 1:
+            raise _UnreliableError
+
+    reducer = Reducer(tree, test, changed=stop_if_unreliable)
+    with contextlib.suppress(_OutOfTimeError, _UnreliableError):
+        reducer.run()
+        is_smallest = not reducer.unreliable
+    smaller = reducer.best
+    test.simplify(smaller)
+    # A program that crashes, or is only printed, does not loop forever in a `while`.
+    kinds = outcome.BROKEN | {round_trip.KIND}
+    if test.signature.kind in kinds and not is_clear(test.signature):
+        smaller = _with_while(smaller, partial(test.verdict, style=test.style, whole=True))
+    return smaller, is_smallest, reducer.tests
 
 
 def _with_while(tree: ModuleSet, shows: Callable[[ModuleSet], object]) -> ModuleSet:

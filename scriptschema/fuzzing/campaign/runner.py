@@ -23,6 +23,7 @@ from scriptschema.fuzzing.targets.base import Sources, Spelling, written
 from scriptschema.fuzzing.targets.description import from_table
 from scriptschema.fuzzing.targets.opening import open_target, try_target
 from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.targets.persistent import PersistentTarget
 from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.maker import STEPS
@@ -284,6 +285,12 @@ class Runner:
                 config = attrs.evolve(self.config, targets=(target,))
                 return Runner(config, full_limits=self.full_limits)
         return None
+
+    def restart(self) -> None:
+        """Terminate the services, so that the next program runs in new processes."""
+        for target in self._targets:
+            if isinstance(target, PersistentTarget):
+                target.close()
 
     def close(self) -> None:
         """Terminate all target processes."""

@@ -29,9 +29,11 @@ from scriptschema.messages import (
     ExprConstantNil,
     ExprConstantNumber,
     ExprConstantString,
+    ExprGlobal,
     ExprGroup,
     ExprUnary,
     ExprVarargs,
+    LValue,
     ModuleSet,
     StatCompoundAssign,
     schema,
@@ -98,8 +100,15 @@ def construct_of(tree: ModuleSet, spelling: Spelling = None) -> frozenset[str]:
         used.add(_FLAGS.get(known[number].feature or "", ""))
     used -= {name.rpartition(".Op.")[0] for name in used if ".Op." in name}
     used -= {"", _METHOD_CALL, *(name for name in used if name.startswith(_ASSIGNED))}
+    assigned: set[str] = set()
+    alternatives: set[str] = set()  # the first operand of each `or`
     for node, _ in walk(tree):
         match node:
+            case LValue(global_=ExprGlobal()):
+                assigned.add(DEFAULT.global_(node.alternative.name))
+            case ExprBinary(op=ExprBinary.Op.Or):
+                is_hidden = node.left.which == "global_" and node.right.which != "global_"
+                alternatives.add(DEFAULT.global_(node.left.alternative.name) if is_hidden else "")
             case ExprCall() if node.self_:
                 method = node.func.index_name
                 name = "" if method is None else DEFAULT.field(method.index)
@@ -107,6 +116,9 @@ def construct_of(tree: ModuleSet, spelling: Spelling = None) -> frozenset[str]:
                 used.add(f"string.{name}" if name in _STRING_METHODS else _METHOD_CALL)
             case StatCompoundAssign():
                 used.add(operator_of(node))
+    # A reduced program hides 1 from the compiler with `x0 or 1`, where `x0` is not set.
+    if alternatives.isdisjoint([*assigned, *DEFAULT.globals, ""]):
+        used.discard(f"{ExprBinary.__name__}.Op.{ExprBinary.Op.Or.name}")
     return frozenset(used)
 
 

@@ -24,11 +24,11 @@ from typing import Final
 import attrs
 
 from scriptschema.fuzzing.oracles import normalisation
-from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
+from scriptschema.fuzzing.oracles.verdict import DIFFERENCE, Difference, Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
 
-KIND: Final = "difference"
+KIND: Final = DIFFERENCE
 
 MESSAGE: Final = "message"
 POSITION: Final = "position"

@@ -10,6 +10,9 @@ import attrs
 
 from scriptschema.fuzzing.targets import outcome
 
+DIFFERENCE: Final = "difference"
+"""The kind of a verdict on runs that behave differently."""
+
 _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 
@@ -44,8 +47,22 @@ class Signature:
         return Signature(kind, detail)
 
     def agrees(self, other: Signature) -> bool:
-        """Return whether two runs of one program show the same bug, ignoring constructs."""
-        return self.detail == other.detail and outcome.agree(self.kind, other.kind)
+        """Return whether two verdicts are about the same bug, ignoring constructs.
+
+        A difference may appear in more or fewer runs: which runs differ depends on what the
+        compiler calculates at each level.
+        """
+        if not outcome.agree(self.kind, other.kind):
+            return False
+        if self.detail == other.detail:
+            return True
+        (_, here, first), (_, there, second) = (
+            each.detail.rpartition(" / ") for each in (self, other)
+        )
+        if not (self.kind == DIFFERENCE and here and there):
+            return False
+        runs, others = {*first.split(", ")}, {*second.split(", ")}
+        return runs <= others or runs >= others
 
     @property
     def name(self) -> str:

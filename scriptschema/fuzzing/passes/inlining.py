@@ -7,8 +7,9 @@ program: the test decides whether the program is still interesting.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 import attrs
@@ -18,50 +19,112 @@ from scriptschema.base import Message
 from scriptschema.codec.copying import copy
 from scriptschema.fuzzing.editing import at
 from scriptschema.fuzzing.index import Index, own_nodes
-from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing_tree
+from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing_tree, putting
+from scriptschema.generation.programs import nodes
 from scriptschema.luau.names import DEFAULT
 
 
 def inline(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace all uses of a local variable with its value.
+    """Yield edits that replace all uses of a variable with the value that it is given.
 
-    `local x = 1` and `f(x)` become `f(1)`.
+    `local x = 1` and `f(x)` become `f(1)`. If the variable is used once, a second edit keeps the
+    value hidden from the compiler: `f(y or 1)`.
     """
-    uses: dict[int, list[int]] = {}
-    for number in index.of(m.ExprLocal):
-        used: Any = index.nodes[number]
-        if index.nodes[index.parents[number]].__class__ is not m.LValue:
-            uses.setdefault(used.var.name, []).append(index.parents[number])
-    for number in index.of(m.StatLocal):
-        local: Any = index.nodes[number]
+    uses: dict[Any, list[int]] = {}
+    for cls in (m.ExprLocal, m.ExprGlobal):
+        for number in index.of(cls):
+            holder = index.parents[number]
+            if index.nodes[holder].__class__ is not m.LValue:
+                uses.setdefault(_variable(index.nodes[number]), []).append(holder)
+    for number in (*index.of(m.StatLocal), *index.of(m.StatAssign)):
+        given: Any = index.nodes[number]
         stat = index.parents[number]
-        if len(local.vars) != len(local.values) or index.step(stat)[1] is None:
+        if len(given.vars) != len(given.values) or index.step(stat)[1] is None:
             continue
         start, stop = index.inside(stat).stop, index.inside(index.parents[stat]).stop
-        for position, var in enumerate(local.vars):
-            known = uses.get(var.name, [])
+        for position, var in enumerate(given.vars):
+            known = uses.get(_variable(var), [])
             replaced = known[bisect_left(known, start) : bisect_left(known, stop)]
-            value = len(Index(local.values[position]))
-            gone = index.sizes[stat] if len(local.vars) == 1 else value + 1
-            # An expression with a local variable in it has three messages.
+            value = len(Index(given.values[position]))
+            gone = index.sizes[stat] if len(given.vars) == 1 else value + len(Index(var))
+            # An expression with a variable in it has three messages.
             gain = (value - 3) * len(replaced) - gone
+            inline_into = partial(_inline, index, stat, position, replaced)
             if gain < 0:
-                change = partial(_inline, index, stat, position, replaced)
-                yield gain, changing_tree(index, change)
+                yield gain, changing_tree(index, partial(inline_into, hides=False))
+            if len(replaced) == 1 and gain + HIDING < 0:
+                yield gain + HIDING, changing_tree(index, partial(inline_into, hides=True))
+
+
+def _variable(node: Any) -> Any:
+    """Return what identifies the variable of a `Local`, a use, or an assignment's target."""
+    if node.__class__ is m.LValue:
+        node = node.alternative
+    if node.__class__ is m.ExprLocal:
+        node = node.var
+    if node.__class__ is m.Local:
+        return node.name
+    return DEFAULT.global_(node.name) if node.__class__ is m.ExprGlobal else None
 
 
 def _inline(
-    index: AnyIndex, stat: int, position: int, uses: Sequence[int], edited: Message
+    index: AnyIndex,
+    stat: int,
+    position: int,
+    uses: Sequence[int],
+    edited: Message,
+    *,
+    hides: bool,
 ) -> None:
-    nodes: list[Any] = [at(edited, index.path(use)) for use in uses]
+    used: list[Any] = [at(edited, index.path(use)) for use in uses]
     block: Any = at(edited, index.path(index.parents[stat]))
-    local = block.body[index.step(stat)[1]].local
-    value = local.values.pop(position)
-    local.vars.pop(position)
-    if not local.vars:
+    given = block.body[index.step(stat)[1]].alternative
+    value = given.values.pop(position)
+    given.vars.pop(position)
+    if not given.vars:
         block.body.pop(index.step(stat)[1])
-    for node in nodes:
-        _put(node, value)
+    for node in used:
+        _put(node, _hidden(index, value) if hides else value)
+
+
+HIDING: Final = 5
+"""The number of messages that `_hidden` adds."""
+
+
+def _hidden(index: AnyIndex, value: m.Expr) -> m.Expr:
+    """Return `x or value`, where `x` is a global variable that is not set."""
+    unset = m.Expr(global_=m.ExprGlobal(name=next(_unused_names(index), m.Name(custom=0))))
+    either = m.ExprBinary(op=m.ExprBinary.Op.Or, left=unset, right=copy(value))
+    return m.Expr(binary=either)
+
+
+def hide(index: AnyIndex) -> Iterator[Edit]:
+    """Yield edits that replace an expression with `x or e`, where `e` is an expression inside it.
+
+    `(function() return 1 end)()` and `({a = 1}).a` become `x or 1`. The global variable `x` is not
+    set, so the value is the same, and the compiler does not know it either. If a call is what
+    matters, a second edit yields `tonumber(1)`.
+    """
+    if len(index) > SMALL:
+        return
+    for number in index.of(m.Expr):
+        outer: Any = index.nodes[number]
+        for inner in index.inside(number) if outer.which in _COMPUTED else ():
+            node: Any = index.nodes[inner]
+            gain = index.sizes[inner] + HIDING - index.sizes[number]
+            if node.__class__ is m.Expr and gain < 0 and node.which not in _UNHIDDEN:
+                yield gain, putting(index, number, partial(_hidden, index, node))
+                if outer.which == "call" and node.which == "number":
+                    call = partial(nodes.call_builtin, "tonumber", copy(node))
+                    yield gain, putting(index, number, call)
+
+
+_COMPUTED: Final = frozenset(["call", "index_name", "index_expr"])
+_UNHIDDEN: Final = frozenset(["call", "function", "local", "varargs", "nil"])
+
+
+SMALL: Final = 60
+"""Some passes have many edits, so that trees with more messages are first reduced by others."""
 
 
 def _put(node: Any, value: m.Expr) -> None:
@@ -120,8 +183,9 @@ def inline_calls(index: AnyIndex) -> Iterator[Edit]:
     Calls through `pcall`, `coroutine.wrap` and the like are included. For example,
     `pcall(function(a) g(a) end, 1)` becomes `g(1)`.
 
-    A second edit also assigns the arguments and results to global variables, which hides their
-    values from the compiler. The example then becomes `x = 1 g(x)`.
+    A second edit declares local variables for the arguments and results: `local a = 1 g(a)`. A
+    third assigns them to global variables, which hides their values from the compiler:
+    `x = 1 g(x)`.
     """
     for number in index.of(m.ExprCall):
         called = _called(index, number)
@@ -130,9 +194,10 @@ def inline_calls(index: AnyIndex) -> Iterator[Edit]:
             stat = index.parents[stat]
         if called is not None and stat > 0 and index.step(stat)[0] == "body":
             put_body = partial(_put_body, index, stat, number, called)
-            yield -6, changing_tree(index, partial(put_body, assigns=False))
+            yield -6, changing_tree(index, put_body)
             if called.arguments or index.nodes[index.parents[number]].__class__ is not m.StatCall:
-                yield -4, changing_tree(index, partial(put_body, assigns=True))
+                yield -4, changing_tree(index, partial(put_body, keep=_declared))
+                yield -4, changing_tree(index, partial(put_body, keep=_assigned))
 
 
 def drop_arguments(index: AnyIndex) -> Iterator[Edit]:
@@ -191,9 +256,18 @@ def _is_made_coroutine(prefix: m.ExprPrefix, first: m.Expr) -> bool:
 
 
 def _put_body(
-    index: AnyIndex, stat: int, call: int, called: _Called, edited: Message, *, assigns: bool
+    index: AnyIndex,
+    stat: int,
+    call: int,
+    called: _Called,
+    edited: Message,
+    *,
+    keep: Callable[..., tuple[list[m.Expr], list[m.Stat]]] | None = None,
 ) -> None:
-    """Replace a call with the body of the function it runs."""
+    """Replace a call with the body of the function it runs.
+
+    If `keep` is given, it stores the arguments and results in variables.
+    """
     block: Any = at(edited, index.path(index.parents[stat]))
     function: Any = at(edited, index.path(called.function))
     arguments: list[Any] = [at(edited, index.path(each)) for each in called.arguments]
@@ -202,18 +276,35 @@ def _put_body(
     values = list(last.list) if last is not None else []
     is_all = index.nodes[index.parents[call]].__class__ is m.StatCall
     before: list[m.Stat] = []
-    if assigns:
-        names = _unused_names(index)
-        arguments, before = _assigned(arguments, names)
+    if keep is not None:
+        is_local = keep is _declared
+        names: Iterator[Any] = _unused_locals(index) if is_local else _unused_names(index)
+        own = [each.name for each in function.args] if is_local else []  # they may be assigned to
+        arguments, before = keep(arguments, chain(own, names))
     for node in (*body, *values):
         _put_arguments(node, function.args, arguments)
-    if assigns and not is_all:
-        values, after = _assigned(values, names)
+    if keep is not None and not is_all:
+        values, after = keep(values, names)
         body += after
     body[:0] = before
     _put_values(index, edited, call, values)
     position = index.step(stat)[1] or 0  # not None: the statement is in a body
     block.body[position : position + 1] = [*body, *([] if is_all else [block.body[position]])]
+
+
+def _unused_locals(index: AnyIndex) -> Iterator[int]:
+    used = {DEFAULT.local(node.name) for node in index.messages(m.Local)}
+    return (number for number, name in enumerate(DEFAULT.locals) if name not in used)
+
+
+def _declared(values: Sequence[m.Expr], names: Iterator[int]) -> tuple[list[m.Expr], list[m.Stat]]:
+    """Return new local variables for `values`, and the statement that declares them, if any."""
+    if not values:
+        return [], []
+    variables = [m.Local(name=next(names, 0)) for _ in values]
+    declare = m.StatLocal(vars=variables, values=[copy(value) for value in values])
+    uses = [m.Expr(local=m.ExprLocal(var=copy(each))) for each in variables]
+    return uses, [m.Stat(local=declare)]
 
 
 def _unused_names(index: AnyIndex) -> Iterator[m.Name]:

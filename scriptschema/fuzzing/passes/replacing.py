@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.base import Message
+from scriptschema.base import INT32_MIN, Message
 from scriptschema.codec.copying import copy
 from scriptschema.fuzzing.editing import at
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.passes.edits import AnyIndex, Edit, changing, changing_tree, putting
+from scriptschema.fuzzing.passes.inlining import SMALL
 
 
 def hoist(index: AnyIndex) -> Iterator[Edit]:
@@ -26,6 +29,30 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
         yield _gain(index, number, inner), putting(index, number, content)
 
 
+def hoist_alike(index: AnyIndex) -> Iterator[Edit]:
+    """Yield edits that replace all operations with the same operator and constant at once.
+
+    `f(a * 4, b * 4)` becomes `f(a, b)`.
+    """
+    alike: dict[tuple[Any, ...], list[int]] = {}
+    for number in index.of(m.ExprBinary):
+        operation: Any = index.nodes[number]
+        if operation.right.which == "number":
+            key = operation.op, _value(operation.right.alternative)
+            alike.setdefault(key, []).append(index.parents[number])
+    for numbers in alike.values():
+        if len(numbers) > 1:
+            # The last first: others may contain it.
+            yield -3 * len(numbers), changing_tree(index, partial(_hoist_all, index, numbers[::-1]))
+
+
+def _hoist_all(index: AnyIndex, numbers: Sequence[int], edited: Message) -> None:
+    for number in numbers:
+        node: Any = at(edited, index.path(number))
+        left = node.alternative.left
+        setattr(node, left.which, left.alternative)
+
+
 def call_arguments(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a call with a call to its first argument.
 
@@ -33,13 +60,17 @@ def call_arguments(index: AnyIndex) -> Iterator[Edit]:
     """
     for number in index.of(m.ExprCall):
         call: Any = index.nodes[number]
-        if call.args and call.args[0].which in m.ExprPrefix.ALL_FIELDS:
-            gain = -len(Index(call.func))
-            yield gain, changing(index, number, _call_first)
+        first = call.args[0].which if call.args else None
+        if first in m.ExprPrefix.ALL_FIELDS or first == "function":
+            gain = (2 if first == "function" else 0) - len(Index(call.func))
+            if gain < 0:
+                yield gain, changing(index, number, _call_first)
 
 
 def _call_first(call: Any) -> None:
     first = call.args.pop(0)
+    if first.which not in m.ExprPrefix.ALL_FIELDS:
+        first = m.Expr(group=m.ExprGroup(expr=first))
     call.func = m.ExprPrefix(**{first.which: first.alternative})
     call.self_ = False
 
@@ -162,7 +193,7 @@ def print_at_once(index: AnyIndex) -> Iterator[Edit]:
             continue
         around = _blocks_around(index, number)
         gain = _PRINT + index.size(inner) - index.size(number)
-        for blocks in {1, len(around)} if len(index) <= _SMALL else {1}:
+        for blocks in {1, len(around)} if len(index) <= SMALL else {1}:
             dropped = around[:blocks]
             less = gain - sum(size for _, _, size in dropped)
             if less < 0:
@@ -257,52 +288,68 @@ def use_constants(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace an expression with a constant, such as one found in the tree.
 
     Some bugs need a particular constant. `#{}` is included because compilers do not know its value,
-    0.
+    0. A calculation can also become -0.5, a negative fraction.
     """
-    if len(index) > _SMALL:
+    if len(index) > SMALL:
         return
     constants: dict[tuple[type, Any], Message] = {
         (m.ExprConstantString, ""): m.Expr(string=m.ExprConstantString(val="")),
-        (m.ExprConstantNumber, -1): m.Expr(number=m.ExprConstantNumber(val=-1)),
+        (m.ExprConstantNumber, -1): _number(-1),
         (m.ExprConstantBool, True): m.Expr(bool=m.ExprConstantBool(val=True)),
         (m.ExprUnary, 0): m.Expr(
             unary=m.ExprUnary(op=m.ExprUnary.Op.Len, expr=m.Expr(table=m.ExprTable()))
         ),
     }
-    for cls in (m.ExprConstantNumber, m.ExprConstantString):
+    for cls in (m.ExprConstantNumber, m.ExprConstantInteger, m.ExprConstantString):
         for number in index.of(cls):
             node: Any = index.nodes[number]
-            constants.setdefault((cls, node.val), index.nodes[index.parents[number]])
+            value = _value(node) if cls is m.ExprConstantNumber else node.val
+            constants.setdefault((cls, value), index.nodes[index.parents[number]])
     sizes = {key: len(Index(constant)) for key, constant in constants.items()}
     for number in index.of(m.Expr):
         for key, constant in constants.items():
             gain = sizes[key] - index.sizes[number]
             if gain < 0:
                 yield gain, putting(index, number, partial(copy, constant))
+    for number in index.of(m.ExprBinary):
+        node = index.nodes[number]
+        if node.op in _ARITHMETIC:
+            gain = 1 - index.sizes[number]
+            yield gain, putting(index, index.parents[number], partial(_number, -0.5))
 
 
-_SMALL: Final = 60
-"""Trees with more messages than this are first reduced by other passes."""
+def calculate(index: AnyIndex) -> Iterator[Edit]:
+    """Yield edits that replace an operation on two numbers with its result.
 
-
-def make_fractions(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace an arithmetic expression of more than 5 messages with `-1 / 2`.
-
-    Number constants in a tree are integers, so a fraction needs a division.
+    `3 * 87` becomes `261`.
     """
     for number in index.of(m.ExprBinary):
-        node: Any = index.nodes[number]
-        gain = _FRACTION - index.sizes[number]
-        if gain < 0 and node.op in _ARITHMETIC:
-            yield gain, putting(index, number, _fraction)
+        operation: Any = index.nodes[number]
+        left, right = operation.left.number, operation.right.number
+        if operation.op in _ARITHMETIC and left is not None and right is not None:
+            result = _ARITHMETIC[operation.op](_value(left), _value(right))
+            if math.isfinite(result) and (result or math.copysign(1, result) > 0):
+                constant = partial(_number, result)
+                yield -4, putting(index, index.parents[number], constant)
 
 
-_ARITHMETIC: Final = frozenset(
-    [m.ExprBinary.Op.Add, m.ExprBinary.Op.Sub, m.ExprBinary.Op.Mul, m.ExprBinary.Op.Div]
-)
-_FRACTION: Final = 5
+def _value(node: m.ExprConstantNumber) -> float:
+    return float(node.val) if node.double is None else node.double
 
 
-def _fraction() -> Message:
-    minus_one, two = (m.Expr(number=m.ExprConstantNumber(val=value)) for value in (-1, 2))
-    return m.ExprBinary(op=m.ExprBinary.Op.Div, left=minus_one, right=two)
+def _number(value: float) -> m.Expr:
+    nearest = round(max(INT32_MIN, min(value, -1 - INT32_MIN)))
+    double = None if nearest == value else value
+    return m.Expr(number=m.ExprConstantNumber(val=nearest, double=double))
+
+
+def _quotient(left: float, right: float) -> float:
+    return left / right if right else math.inf
+
+
+_ARITHMETIC: Final[Mapping[Any, Callable[[float, float], float]]] = {
+    m.ExprBinary.Op.Add: operator.add,
+    m.ExprBinary.Op.Sub: operator.sub,
+    m.ExprBinary.Op.Mul: operator.mul,
+    m.ExprBinary.Op.Div: _quotient,
+}

@@ -172,6 +172,38 @@ def test_the_worst_comes_first() -> None:
     assert {severity_of(signature) for signature in signatures} == {*SEVERITIES}
 
 
+@pytest.mark.parametrize(
+    ("source", "is_feature"),
+    [
+        ("print(math.floor(x0 or 1))", False),
+        ("x0 = 1 print(math.floor(x0 or 1))", True),
+        ("print(math.floor(x0 or 1), v0 or 1)", False),
+        ("local v0 print(math.floor(x0 or 1), v0 or 1)", True),
+        ("print(math.floor(print or 1))", True),
+    ],
+)
+def test_bugs_are_not_alike_because_both_hide_a_constant(source: str, is_feature: bool) -> None:
+    tree = parse(source).tree
+    assert ("ExprBinary.Op.Or" in construct_of(tree)) == is_feature
+    assert "math.floor" in operations_of(tree)
+
+
+@pytest.mark.parametrize(
+    ("detail", "same"),
+    [
+        ("-O0 / -O1, -O2", True),
+        ("-O0, -O1 / -O2", True),
+        ("-O0, -O2 / -O1", True),
+        ("-O1, -O2 / -O0", False),
+        ("constants at run time", False),
+    ],
+)
+def test_a_bug_is_not_lost_because_fewer_levels_show_it(detail: str, same: bool) -> None:
+    signatures = Signature("difference", "-O0 / -O1, -O2", "pcall"), Signature("difference", detail)
+    assert signatures[0].agrees(signatures[1]) == signatures[1].agrees(signatures[0]) == same
+    assert not Signature("crash", "a / b").agrees(Signature("crash", "a / b, c"))
+
+
 def test_the_first_line_that_differs_is_reported() -> None:
     verdict = differing(runs(ok("a\nb\nc"), ok("a\nb\nc"), ok("a\nX\nc")), [0, 0, 0])
     assert verdict.signature == Signature("difference", "-O0, -O1 / -O2")

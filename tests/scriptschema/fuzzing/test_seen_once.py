@@ -1,5 +1,6 @@
 """A failure that does not happen again is still a find, with the requests of its process."""
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -7,12 +8,17 @@ from typing import Any
 
 from command import run_here
 
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.campaign.reduction import reduce_suspect
+from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.targets.description import Description
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
 
 SERVICE = """
 import json, os, signal, sys
@@ -99,3 +105,29 @@ def test_a_crash_that_comes_now_and_then_is_replayed_by_its_program_alone(tmp_pa
     done = run_here("reproduce", "--trust", folder, "--replay")
     assert done.returncode == 0, done.stdout
     assert b"run 4" in done.stdout
+
+
+STARTED = """
+import json, os, signal, sys
+for number, line in enumerate(sys.stdin, 1):
+    request = json.loads(line)
+    if number < 2 and "{}" in request["source"]:  # before there is much memory to collect
+        print("lgc.cpp(7): ASSERTION FAILED: !isdead(o)", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGABRT)
+    print(json.dumps({"id": request["id"], "kind": "ok"}), flush=True)
+"""
+
+
+def test_a_bug_that_only_a_new_process_shows_is_reduced_like_any_other(tmp_path: Path) -> None:
+    script = tmp_path / "service.py"
+    script.write_text(STARTED)
+    target = Description("persistent", f"{sys.executable} {script}")
+    tree = parse("local a = 1 for i = 1, 9 do a += i print(a, {}) end return a").tree
+    with contextlib.closing(Runner(Config(targets=(target,)))) as runner:
+        verdict, runs = runner.verdict(tree)
+        assert verdict is not None
+        runner.verdict(parse("print(1)").tree)
+        reduced = reduce_suspect(runner, finds.Suspect(encoding.encode(tree), verdict, runs, {}))
+    assert reduced is not None
+    assert reduced.is_smallest
+    assert render(reduced.tree) == "x0({})\n"
