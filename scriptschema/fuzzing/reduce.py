@@ -26,7 +26,7 @@ import attrs
 
 from scriptschema.base import Message
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.passes import PHASES, Pass, edits_of
+from scriptschema.fuzzing.passes import LAST, PHASES, Pass, edits_of
 from scriptschema.fuzzing.passes.edits import Edit
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.render import render
@@ -151,6 +151,7 @@ class Reducer(Generic[MessageT]):
                     before = self._best
                     for phase in PHASES:
                         self._run_phase(phase, pool)
+                self._run_phase(LAST, pool)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

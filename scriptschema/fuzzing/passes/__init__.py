@@ -29,22 +29,24 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         replacing.run_once,
         replacing.hoist,
         replacing.hoist_alike,
-        replacing.call_arguments,
         inlining.inline,
-        inlining.hide,
         inlining.inline_functions,
         inlining.inline_calls,
         inlining.drop_arguments,
         replacing.extract,
         replacing.print_at_once,
         replacing.simplify,
-        replacing.use_constants,
         replacing.calculate,
     ),
     (content.simplify_all, replacing.simplify_loops, content.shrink_scalars),
-    (content.rename,),
+    (replacing.call_arguments, replacing.use_constants, inlining.hide),
 )
-"""The passes by phase. A phase ends when none of its edits succeeds any more."""
+"""The passes by phase. A phase ends when none of its edits succeeds any more. The phases are
+repeated until none of them makes the tree smaller. Passes with many edits that seldom succeed come
+last, so that few trees are tried with them."""
+
+LAST: Final[Sequence[Pass]] = (content.rename,)
+"""The phase that runs once, at the end. Other names do not let the other passes succeed."""
 
 
 def edits_of(phase: Iterable[Pass], index: AnyIndex, least: int | None = None) -> list[Edit]:

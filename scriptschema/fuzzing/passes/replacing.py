@@ -288,7 +288,7 @@ def use_constants(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace an expression with a constant, such as one found in the tree.
 
     Some bugs need a particular constant. `#{}` is included because compilers do not know its value,
-    0. A calculation can also become -0.5, a negative fraction.
+    0.
     """
     if len(index) > SMALL:
         return
@@ -311,22 +311,21 @@ def use_constants(index: AnyIndex) -> Iterator[Edit]:
             gain = sizes[key] - index.sizes[number]
             if gain < 0:
                 yield gain, putting(index, number, partial(copy, constant))
-    for number in index.of(m.ExprBinary):
-        node = index.nodes[number]
-        if node.op in _ARITHMETIC:
-            gain = 1 - index.sizes[number]
-            yield gain, putting(index, index.parents[number], partial(_number, -0.5))
 
 
 def calculate(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace an operation on two numbers with its result.
+    """Yield edits that replace a calculation with -0.5, or an operation on numbers with its result.
 
-    `3 * 87` becomes `261`.
+    Some bugs need a negative number or a fraction. `3 * 87` becomes `261`.
     """
     for number in index.of(m.ExprBinary):
         operation: Any = index.nodes[number]
+        if operation.op not in _ARITHMETIC:
+            continue
+        gain = 1 - index.sizes[number]
+        yield gain, putting(index, index.parents[number], partial(_number, -0.5))
         left, right = operation.left.number, operation.right.number
-        if operation.op in _ARITHMETIC and left is not None and right is not None:
+        if left is not None and right is not None:
             result = _ARITHMETIC[operation.op](_value(left), _value(right))
             if math.isfinite(result) and (result or math.copysign(1, result) > 0):
                 constant = partial(_number, result)

@@ -409,8 +409,8 @@ def test_a_calculation_becomes_its_result(calculation: str, result: str) -> None
 
 @pytest.mark.parametrize("calculation", ["0 * -1", "1 / 0", "0 / 0"])
 def test_a_calculation_whose_result_is_no_constant_stays(calculation: str) -> None:
-    tree = parse(f"print({calculation})").tree
-    assert not [*replacing.calculate(Index(tree))]
+    [(_, make)] = replacing.calculate(Index(parse(f"print({calculation})").tree))
+    assert "-0.5" in render(make())
 
 
 def test_calculations_that_belong_together_go_together() -> None:
