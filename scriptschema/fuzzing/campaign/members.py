@@ -27,6 +27,18 @@ def add(store: FindStore, find: Find, suspect: Suspect, verdict: Verdict, reduce
         finds.add(store.folder(find), member, suspect.tree, reduced.tree, among=MEMBERS)
 
 
+def keep(store: FindStore, find: Find) -> None:
+    """Add the find's own programs as a member, before a smaller program replaces the reduced one.
+
+    Raises FileError.
+    """
+    folder = store.folder(find)
+    member = attrs.evolve(find, name=find.signature.name, count=1, bisection="")
+    if not (folder / MEMBERS / member.name).exists():
+        trees = finds.tree_of(folder), finds.tree_of(folder, finds.REDUCED)
+        finds.add(folder, member, *trees, requests=finds.requests_of(folder), among=MEMBERS)
+
+
 def merge(store: FindStore, find: Find, into: Find, reduced: Reduced) -> list[tuple[Path, Find]]:
     """Turn a find that has just been reduced into a member of the find `into`.
 

@@ -10,10 +10,11 @@ hang). Its first suspect becomes a find as well, but later suspects wait in `sus
 are reduced.
 
 A reduced program is then compared with the finds of the same signature. The program and a find show
-the same bug if the construct of one (see `oracles.construct`) is a subset of the other's. Programs
-with the same cause (`oracles.causes`) show the same bug even if their signatures differ. A program
+the same bug if the construct of one (see `oracles.construct`) is a subset of the other's. If one
+shows another output and the other another ending, they must also share an operation. Programs with
+the same cause (`oracles.causes`) show the same bug even if their signatures differ. A program
 whose construct or signature differs from its find's becomes a member of the find, for users to
-examine.
+examine. So does the find's own program if a smaller program with another construct replaces it.
 
 Reductions that an earlier run did not finish come first, then suspects that no find explains. While
 reductions for a signature lead only to existing finds, workers are asked for its suspects less and
@@ -23,7 +24,7 @@ less often: in every second `Order`, then in every fourth, and so on up to every
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import eq
 from pathlib import Path
@@ -34,6 +35,7 @@ import attrs
 from scriptschema.fuzzing.campaign import finds, members
 from scriptschema.fuzzing.campaign.finds import Find, FindStore, Reduced, Suspect
 from scriptschema.fuzzing.campaign.fuzzer import EXCEPTIONS, Enough
+from scriptschema.fuzzing.oracles import differential
 from scriptschema.fuzzing.oracles.causes import Causes, compared
 from scriptschema.fuzzing.oracles.construct import (
     VARARGS,
@@ -48,6 +50,7 @@ from scriptschema.fuzzing.oracles.judging import exception_of, is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.messages import ModuleSet
 
 _MOST_WAITING: Final = 4
@@ -78,15 +81,32 @@ class _Job:
     is_old: bool = False
 
 
+@attrs.frozen
+class _Shown:
+    """What is compared of a reduced program that shows a bug.
+
+    `ends` is how its runs end if they end differently, otherwise empty.
+    """
+
+    construct: frozenset[str] = frozenset()
+    ends: tuple[str, ...] = ()
+    operations: frozenset[str] = attrs.field(default=frozenset(), eq=False)
+
+    def is_alike(self, other: _Shown) -> bool:
+        """Return whether programs with comparable constructs may show the same bug."""
+        return self.ends == other.ends or not self.operations.isdisjoint(other.operations)
+
+
 @attrs.define
 class _Group:
     """The finds and suspects that share a signature, regardless of their constructs.
 
-    `finds` maps constructs to finds. `first` is an unreduced find and its program's construct.
-    While its reduction is pending (`is_pending`), the results of other reductions wait in `held`.
+    `finds` maps what is compared of programs to their finds. `first` is an unreduced find and its
+    program's construct. While its reduction is pending (`is_pending`), the results of other
+    reductions wait in `held`.
     """
 
-    finds: dict[frozenset[str], Find] = attrs.field(factory=dict)
+    finds: dict[_Shown, Find] = attrs.field(factory=dict)
     first: tuple[Find, frozenset[str]] | None = None
     is_pending: bool = False
     waiting: list[_Job] = attrs.field(factory=list)
@@ -97,7 +117,7 @@ class _Group:
     def find_in(self, construct: frozenset[str]) -> Find | None:
         """Return the first find whose construct is contained in `construct`, or None."""
         for known, find in self.finds.items():
-            if contains(construct, known):
+            if contains(construct, known.construct):
                 return find
         if self.first is not None and contains(construct, self.first[1]):
             return self.first[0]
@@ -106,9 +126,9 @@ class _Group:
     def forget(self, find: Find, is_forgotten: Callable[[frozenset[str]], bool]) -> None:
         """Forget the constructs of a find for which `is_forgotten` returns true."""
         self.finds = {
-            construct: each
-            for construct, each in self.finds.items()
-            if each is not find or not is_forgotten(construct)
+            known: each
+            for known, each in self.finds.items()
+            if each is not find or not is_forgotten(known.construct)
         }
 
 
@@ -171,7 +191,7 @@ class Triage:
             elif len(group.waiting) + group.running >= _MOST_WAITING or self._orders % min(
                 _RAREST, 1 << group.streak
             ):
-                signatures[signature] = tuple(group.finds)
+                signatures[signature] = tuple({known.construct for known in group.finds})
         return signatures
 
     @property
@@ -348,7 +368,7 @@ class Triage:
         """
         find = self.store.add(suspect, suspect.verdict)
         if is_clear(find.signature):
-            group.finds[frozenset()] = find
+            group.finds[_Shown()] = find
             once = self._groups.get(suspect.seen_once().verdict.signature, _Group())
             for earlier in [*once.finds.values()]:
                 self.store.count(find, earlier.count)
@@ -381,7 +401,9 @@ class Triage:
                 self.store.count(matching)
             smaller = matching.reduced is not None and reduced.nodes < matching.reduced.nodes
             own = matching.signature.bare == bare
-            if smaller and own and _is_alike(group, matching, reduced.construct):
+            if smaller and own and _is_alike(group, matching, _shown_by(bare, reduced)):
+                if text_of(reduced.construct) != matching.signature.construct:
+                    members.keep(self.store, matching)
                 self._add_reduced(group, matching, reduced)
             else:
                 members.add(self.store, matching, suspect, verdict, reduced)
@@ -438,20 +460,21 @@ class Triage:
         self, group: _Group, bare: Signature, reduced: Reduced, other_than: Find | None = None
     ) -> Find | None:
         """Return a find, except `other_than`, whose bug a reduced program shows, or None."""
-        for construct, find in group.finds.items():
+        shown = _shown_by(bare, reduced)
+        for known, find in group.finds.items():
             if find is other_than:
                 continue
-            if text_of(construct) == find.signature.construct:
-                same = is_same_bug(construct, reduced.construct)
+            if text_of(known.construct) == find.signature.construct:
+                same = is_same_bug(known.construct, reduced.construct)
             else:  # of a member, part of which may show another bug
-                same = contains(reduced.construct, construct)
-            if same:
+                same = contains(reduced.construct, known.construct)
+            if same and known.is_alike(shown):
                 return find
         other = self._of_cause(bare, reduced.operations, is_smallest=reduced.is_smallest)
         return other if other is not other_than else None
 
     def _learn(self, group: _Group, find: Find, bare: Signature, reduced: Reduced) -> None:
-        group.finds.setdefault(reduced.construct, find)
+        group.finds.setdefault(_shown_by(bare, reduced), find)
         if reduced.is_smallest:
             self._causes.add(find.name, bare, reduced.operations)
 
@@ -484,8 +507,9 @@ class Triage:
     def _compare_members(self, find: Find, reduced: Reduced) -> None:
         """Turn members that do not fit their find's new, smaller program into suspects again.
 
-        Such a member shares no operation with the program, and neither construct contains the
-        other. It was assigned to the find because of code that the bug does not need.
+        Such a member shares no operation with the program, and its construct or the way in which
+        its runs end does not fit. It was assigned to the find because of code that the bug does not
+        need.
         """
         released: list[tuple[Path, Suspect]] = []
         for path, member in [*finds.load_all(self.store.folder(find), finds.MEMBERS)]:
@@ -493,7 +517,9 @@ class Triage:
             construct = from_text(member.signature.construct)
             operations = compared(member.signature, _operations_of(member, tree))
             shared = compared(member.signature, reduced.operations) & operations
-            if shared or is_same_bug(construct, reduced.construct):
+            ends = _ends_of(member.signature, member.smallest.runs)
+            same_ends = ends == _ends_of(find.signature, reduced.runs)
+            if shared or (same_ends and is_same_bug(construct, reduced.construct)):
                 self._recall(member, path, find)
                 continue
             suspect = finds.suspect_of(member, path)
@@ -521,7 +547,7 @@ class Triage:
         bare = find.signature.bare
         group = self._groups.setdefault(bare, _Group())
         if is_clear(bare):
-            group.finds[frozenset()] = find
+            group.finds[_Shown()] = find
         elif find.reduced is not None:
             self._recall(find, folder, find)
             for path, member in finds.load_all(folder, finds.MEMBERS):
@@ -537,20 +563,38 @@ class Triage:
         bare = stored.signature.bare
         tree = finds.tree_of(folder, finds.REDUCED)
         construct = from_text(stored.signature.construct)
-        self._groups.setdefault(bare, _Group()).finds.setdefault(construct, find)
+        operations = _operations_of(stored, tree)
+        shown = _Shown(construct, _ends_of(bare, stored.smallest.runs), operations)
+        self._groups.setdefault(bare, _Group()).finds.setdefault(shown, find)
         if stored.is_smallest:
-            self._causes.add(find.name, bare, _operations_of(stored, tree))
+            self._causes.add(find.name, bare, operations)
 
 
 def _operations_of(find: Find, tree: ModuleSet) -> frozenset[str]:
     return operations_of(tree) if find.operations is None else frozenset(find.operations)
 
 
-def _is_alike(group: _Group, find: Find, construct: frozenset[str]) -> bool:
-    """Return whether `construct` contains that of `find`'s own program, or vice versa."""
+def _ends_of(signature: Signature, runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return how the first run and all runs end, or () if they differ only in their output."""
+    kinds = [run.outcome.kind for run in runs]
+    if signature.kind != differential.KIND or len({*kinds}) < 2:
+        return ()
+    return (kinds[0], *sorted({*kinds}))
+
+
+def _shown_by(bare: Signature, reduced: Reduced) -> _Shown:
+    return _Shown(reduced.construct, _ends_of(bare, reduced.runs), reduced.operations)
+
+
+def _is_alike(group: _Group, find: Find, shown: _Shown) -> bool:
+    """Return whether the constructs of a program and of `find`'s own program are comparable.
+
+    Their runs must also end alike, or they must share an operation.
+    """
     return any(
         each is find
-        and find.signature.construct == text_of(known)
-        and is_same_bug(known, construct)
+        and find.signature.construct == text_of(known.construct)
+        and is_same_bug(known.construct, shown.construct)
+        and known.is_alike(shown)
         for known, each in group.finds.items()
     )
