@@ -21,6 +21,7 @@ from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.folder import LOG, Campaign
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
+from scriptschema.fuzzing.oracles.construct import construct_of, is_member
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.report import content
 from scriptschema.fuzzing.report.page import pieces
@@ -403,7 +404,7 @@ def test_a_regression_test_is_compiled_as_the_directives_of_its_program_say(
     source = "--!optimize 0\n--!native\nprint(1)\n--!strict\n"
     (folder / "reduced.luau").write_text(source)
     text = run_here("export", folder, "--to", "luau").stdout.decode()
-    head = text.partition("local printed")[0].splitlines()
+    head = text.partition("local text")[0].splitlines()
     assert [line for line in head if line.startswith("--!")] == ["--!optimize 0", "--!native"]
     assert f"(...)\n{source}end)\n" in text
 
@@ -439,7 +440,14 @@ def test_a_regression_test_expects_what_another_run_of_a_crash_did(
     folder = add(tmp_path, Signature("crash", "f"), runs)
     text = run_here("export", folder, "--to", "luau").stdout.decode()
     assert f"assert(ended == {ended}, " in text
-    assert '{\n    "1",\n    "2",\n}, ' in text
+    assert '{\n    "1",\n    "2",\n}\n' in text
+
+
+def test_a_regression_test_runs_on_targets_without_libraries(tmp_path: Path) -> None:
+    folder = add(tmp_path, Signature("own"), [a_run("luau", "ok", "1\n2\n")], "print(1, 2)")
+    tree = parse(run_here("export", folder, "--to", "luau").stdout).tree
+    used = filter(is_member, construct_of(tree))
+    assert sorted(used) == ["assert", "pcall", "select", "tostring"]
 
 
 def test_a_regression_test_expects_the_bytes_that_a_correct_implementation_prints(
