@@ -30,7 +30,7 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.statistics import now
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.oracles import round_trip
+from scriptschema.fuzzing.oracles import differential, round_trip
 from scriptschema.fuzzing.oracles.construct import SPELLING, construct_of, text_of
 from scriptschema.fuzzing.oracles.judging import broken, is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
@@ -178,9 +178,11 @@ class Find:
         """Give the signature the form that a new find's has.
 
         Earlier versions left something out, such as the exception's class, or put in what the
-        parser said about the output of a printer.
+        parser said about the output of a printer, or folders of targets.
         """
-        self.verdict = attrs.evolve(self.verdict, signature=round_trip.updated(self.verdict))
+        targets = [run.target for run in self.smallest.runs]
+        signature = differential.updated(round_trip.updated(self.verdict), targets)
+        self.verdict = attrs.evolve(self.verdict, signature=signature)
         verdict = broken([self._reread(run, folder) for run in self.smallest.runs])
         if verdict is None or not self.smallest.is_luau:
             return

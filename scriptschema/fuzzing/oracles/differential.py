@@ -19,6 +19,7 @@ import re
 import struct
 from collections.abc import Sequence
 from itertools import zip_longest
+from pathlib import PurePath
 from typing import Final
 
 import attrs
@@ -163,12 +164,51 @@ def is_repeated(kind: str, runs: Sequence[Run], again: Sequence[Run], ulps: int 
     return any(sides.values())
 
 
+_FILE: Final = re.compile(r"(?:^|\s+)\{file\}(?![^\s,])")
+
+
 def short_names(runs: Sequence[Run]) -> list[str]:
-    """Return the names of the runs, without the leading words that all the names share."""
-    words = [run.target.split(" ") for run in runs]
-    while len(runs) > 1 and all(len(w) > 1 and w[0] == words[0][0] for w in words):
+    """Return the names of the runs, without the leading words that all the names share.
+
+    `{file}` and the folders of paths are left out, too, unless different names become the same.
+    """
+    return _shortened([run.target for run in runs])
+
+
+def _shortened(targets: Sequence[str]) -> list[str]:
+    names = _distinct(targets)
+    bare = _distinct([" ".join(_FILE.sub("", target).split()) for target in targets])
+    short = [" ".join(PurePath(word).name or word for word in name.split()) for name in bare]
+    for shorter in (short, bare):
+        if all(shorter) and len({*shorter}) == len({*names}):
+            return shorter
+    return names
+
+
+def _distinct(targets: Sequence[str]) -> list[str]:
+    words = [target.split(" ") for target in targets]
+    while len(words) > 1 and all(len(w) > 1 and w[0] == words[0][0] for w in words):
         words = [w[1:] for w in words]
     return [" ".join(w) for w in words]
+
+
+def updated(signature: Signature, targets: Sequence[str]) -> Signature:
+    """Return a signature in today's form. `targets` are the names of all runs of a program.
+
+    In signatures of earlier versions, the names contain `{file}` and folders.
+    """
+    return _renamed(signature, _distinct(targets), _shortened(targets))
+
+
+def outdated(signature: Signature, targets: Sequence[str]) -> Signature:
+    """Return a signature in the form that earlier versions gave it (see `updated`)."""
+    return _renamed(signature, _shortened(targets), _distinct(targets))
+
+
+def _renamed(signature: Signature, names: Sequence[str], others: Sequence[str]) -> Signature:
+    other = dict(zip(names, others, strict=True))
+    parts = re.split("(, | / )", signature.detail)
+    return attrs.evolve(signature, detail="".join(other.get(part, part) for part in parts))
 
 
 def first_difference(left: Run, right: Run, level: str, ulps: int = 0) -> Difference | None:

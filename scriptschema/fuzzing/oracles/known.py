@@ -6,17 +6,21 @@ Each line is a glob pattern (`*`, `?`, `[...]`) for a printed signature, such as
 
 A construct in parentheses also matches all constructs that contain it: `hang: -O2 (math.floor)`
 matches `hang: -O2 (math.floor, pcall)`.
+
+Patterns may also have the form of earlier versions: `difference: -O0 {file} / -O2 {file}`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import attrs
 
 from scriptschema import files
+from scriptschema.fuzzing.oracles import differential
 from scriptschema.fuzzing.oracles.construct import contains, from_text
 from scriptschema.fuzzing.oracles.verdict import Signature
 
@@ -24,11 +28,12 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 class KnownBugs:
     """The patterns in a file. An empty path means no patterns.
 
-    Raises FileError if the file cannot be read.
+    `targets` are the names of all runs of a program. Raises FileError if the file cannot be read.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, targets: Sequence[str] = ()) -> None:
         self._patterns: list[str] = []
+        self._targets = targets
         if path:
             with files.errors_of(path):
                 text = Path(path).read_text("utf-8", "replace")
@@ -37,14 +42,17 @@ class KnownBugs:
 
     def match(self, signature: Signature) -> str | None:
         """Return the first pattern that matches a signature, or None if the bug is not known."""
-        texts = {str(signature), str(signature.seen)}
+        forms = [signature, differential.outdated(signature, self._targets)]
+        texts = {str(each) for form in forms for each in (form, form.seen)}
         for pattern in self._patterns:
             if any(pattern == text or fnmatchcase(text, pattern) for text in texts):
                 return pattern
             # A message may contain parentheses, and so may a construct.
             starts = [found.start() for found in re.finditer(r" \(", pattern)]
             if pattern.endswith(")") and any(
-                _contains(signature, pattern[:start], pattern[start + 2 : -1]) for start in starts
+                _contains(form, pattern[:start], pattern[start + 2 : -1])
+                for start in starts
+                for form in forms
             ):
                 return pattern
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import PurePath
 from typing import Final
 
 from scriptschema.fuzzing.campaign.finds import Find
@@ -46,12 +45,7 @@ def title_of(find: Find) -> str:
 def names_of(runs: Iterable[Run]) -> dict[str, str]:
     """Return a mapping from run names to short names: variants, or commands without folders."""
     runs = [*runs]
-    short = short_names(runs)
-    names = {}
-    for run, name in zip(runs, short, strict=True):
-        words = [PurePath(word).name if "/" in word else word for word in name.split()]
-        names[run.target] = " ".join(word for word in words if word != "{file}") or name
-    return names
+    return dict(zip((run.target for run in runs), short_names(runs), strict=True))
 
 
 def _printed(name: str, line: str | None) -> str:

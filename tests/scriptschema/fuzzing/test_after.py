@@ -307,6 +307,17 @@ def test_titles_say_what_differs_and_not_where_the_target_lies(tmp_path: Path) -
     assert title_of(found) == "crash: f < g"
 
 
+def test_a_find_of_an_earlier_version_is_not_found_again(tmp_path: Path) -> None:
+    """Its signature named the targets with folders and `{file}`."""
+    runs = [a_run("/a/luau -O0 {file}"), a_run("pluau -O0", "hang")]
+    for earlier, today in (
+        (Signature("difference", "/a/luau -O0 {file} / pluau -O0"), "luau -O0 / pluau -O0"),
+        (Signature("hang", "/a/luau -O0 {file}, pluau -O0"), "luau -O0, pluau -O0"),
+        (Signature("crash", "f < /a/luau"), "f < /a/luau"),
+    ):
+        assert finds.load(add(tmp_path, earlier, runs)).signature.detail == today
+
+
 # Export
 
 

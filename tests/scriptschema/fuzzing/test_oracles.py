@@ -27,7 +27,12 @@ from scriptschema.fuzzing.oracles.construct import (
     operations_of,
     text_of,
 )
-from scriptschema.fuzzing.oracles.differential import difference, is_repeated, ulps_apart
+from scriptschema.fuzzing.oracles.differential import (
+    difference,
+    is_repeated,
+    short_names,
+    ulps_apart,
+)
 from scriptschema.fuzzing.oracles.judging import Judge, JudgeError, exception_of, is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.needed import needed_operations, needed_words
@@ -675,6 +680,37 @@ def test_known_bugs_are_patterns_in_a_file(tmp_path: Path) -> None:
         KnownBugs(str(tmp_path / "none.txt"))
     path.write_text("seen once: *\n")
     assert KnownBugs(str(path)).match(seen) == "seen once: *"
+
+
+def test_bugs_that_are_known_by_names_with_folders_stay_known(tmp_path: Path) -> None:
+    """Earlier versions wrote these names into signatures, from which users copied them."""
+    path = tmp_path / "known.txt"
+    signature = Signature("difference", "-O0 / -O1", "math.floor, pcall")
+    targets = ["/a/luau -O0 {file}", "/a/luau -O1 {file}"]
+    for line in ("-O0 {file} / -O1 {file} (math.floor)", "-O0 / -O1 (math.floor)", "-O0 * (pcall)"):
+        path.write_text(f"difference: {line}\n")
+        assert KnownBugs(str(path), targets).match(signature) is not None
+    hang = Signature("hang", "python mini.py")
+    for line in ("hang: /usr/bin/python /a/mini.py {file}", "hang: */mini.py {file}"):
+        path.write_text(f"{line}\n")
+        assert KnownBugs(str(path), ["/usr/bin/python /a/mini.py {file}", "b"]).match(hang) == line
+
+
+NAMES = {
+    ("/a/luau -O0 {file}", "/a/luau -O2 {file}"): ["-O0", "-O2"],
+    ("/a/b/python /a/mini.py -O0 {file}", "luau-web -O0"): ["python mini.py -O0", "luau-web -O0"],
+    ("/a/luau {file}", "/b/luau {file}"): ["/a/luau", "/b/luau"],
+    ("luau {file}", "luau {file}, in loops"): ["luau", "luau, in loops"],
+    ("luau {file}", "luau"): ["luau {file}", "luau"],
+    ("/a/luau  {file}",): ["luau"],
+}
+
+
+@pytest.mark.parametrize(("targets", "names"), NAMES.items())
+def test_names_of_runs_are_as_short_as_they_can_be_told_apart(
+    targets: tuple[str, ...], names: list[str]
+) -> None:
+    assert short_names([Run(target, Outcome("ok")) for target in targets]) == names
 
 
 def test_a_known_bug_is_recognised_in_programs_that_use_more_than_it_needs(tmp_path: Path) -> None:
