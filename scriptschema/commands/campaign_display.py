@@ -47,6 +47,7 @@ def line_of(event: dict[str, Any]) -> str:
         + (f"covered {event['covered']:,}, " if event["covered"] else "")
         + f"{_with_compiled(event, 'finds')}, last new {_time(event['since_new'])} ago"
         + (f", {event['unconfirmed']:,} not confirmed" if event["unconfirmed"] else "")
+        + (f", {event['exempt']:,} exempt" if event["exempt"] else "")
     )
 
 

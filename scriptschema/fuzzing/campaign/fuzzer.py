@@ -367,11 +367,20 @@ class Fuzzer:
     ) -> None:
         """Run a program again, and report a suspect if the verdict is the same.
 
-        Otherwise, verdicts of a kind in `BROKEN`, such as crashes, are reported as seen once. A
+        If the program itself is the cause of the verdict, it is only counted. If the verdict is not
+        the same, verdicts of a kind in `BROKEN`, such as crashes, are reported as seen once. A
         second verdict of the same kind is not reported, because this is probably one bug whose
         message varies.
         """
         style = program.style
+        judged = self.runner.unless_exempt(program.tree, style, runs, verdict, whole=True)
+        is_endless = judged is not None and judged.signature.kind == outcome.ENDLESS
+        if judged is None or (is_endless and not program.terminates):
+            batch.interval.exempt += 1
+            return
+        if is_endless and self._counted_only(judged, program, batch):
+            return
+        verdict = judged
         if isinstance(style, int) and verdict.signature.kind == differential.KIND:
             # A directive such as `--!optimize 2` changes which variants differ.
             plain, plain_runs = self.runner.verdict(program.tree, whole=True)

@@ -129,7 +129,7 @@ class MadeProgram:
 
     A mutant has a `parent`. A rewritten program has a `rewriting`. `style` is the style of
     `sources`, or None for the plain style. `claim` is the verdict that another engine reported, or
-    None.
+    None. `terminates` is true if the program was generated to terminate, and was not changed.
     """
 
     tree: ModuleSet
@@ -138,6 +138,7 @@ class MadeProgram:
     parent: Parent | None = None
     claim: Verdict | None = None
     rewriting: Rewriting | None = None
+    terminates: bool = False
     sources: Sources = attrs.field(init=False)
 
     @sources.default
@@ -386,7 +387,8 @@ class ProgramSource:
         tree, operators, parent = generator.next()
         if parent is not None:
             origin.update(operators=operators, parent=parent.name)
-        return MadeProgram(tree, origin, self._style(), parent)
+        terminates = parent is None and self.config.source == "program"
+        return MadeProgram(tree, origin, self._style(), parent, terminates=terminates)
 
     def _style(self) -> int | None:
         if not self.config.styles or self._styles.randrange(_STYLED):

@@ -201,6 +201,10 @@ def reduce_suspect(
     else:
         return None
     verdict, runs = shown
+    if verdict.signature.kind == outcome.ENDLESS:  # what is left of the program may be endless
+        nothing: frozenset[str] = frozenset()
+        nodes = len(Index(tree))
+        return Reduced(suspect.data, nodes, verdict, runs, nothing, nothing, 0, style=test.style)
     tests, best, is_smallest = 0, tree, False
     # If a program also shows another bug with an earlier variant, its verdict is that of the other
     # bug. In this case, the reduction is repeated with all variants.

@@ -64,6 +64,12 @@ end
 overflow."""
 
 
+_MOST: Final = 2
+_SURELY: Final = 20
+"""A program may be endless if it takes more than `_MOST` times as many steps as generated programs
+usually take, and is certainly not a correctly executed generated program after `_SURELY` times as
+many."""
+
 _STOPPED: Final = "stopped after many steps"
 _COUNTING: Final = """
 local {name}
@@ -81,11 +87,12 @@ end
 """Code that `_counting` inserts before a program. It declares the function that counts steps."""
 
 
-def _counting(tree: ModuleSet) -> Sources | None:
+def _counting(tree: ModuleSet, times: int = _MOST) -> Sources | None:
     """Return the sources of a program that stops itself after too many steps.
 
-    A step is an iteration of a loop or a call of one of the program's functions. The result is None
-    if no name is free for the function that counts.
+    These are `times` as many as generated programs of this size usually take. A step is an
+    iteration of a loop or a call of one of the program's functions. The result is None if no name
+    is free for the function that counts.
     """
     edited = copy(tree)
     index = Index(edited)
@@ -100,7 +107,7 @@ def _counting(tree: ModuleSet) -> Sources | None:
                 node: Any = index.nodes[number]
                 node.body.body.insert(0, nodes.call_statement(nodes.call_local(free, [])))
     text = _COUNTING.format(
-        name=DEFAULT.locals[free], most=2 * (STEPS + len(index)), stopped=_STOPPED
+        name=DEFAULT.locals[free], most=times * (STEPS + len(index)), stopped=_STOPPED
     )
     return Sources(None, text + render_module_set(edited).program)
 
@@ -196,13 +203,8 @@ class Runner:
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
         verdict = self._judge_runs(tree, style, sources, runs)
-        is_limit = verdict is not None and verdict.signature.kind in outcome.LIMITS
-        may_be_endless = len(runs) == 1 and not isinstance(style, str) and not runs_nothing(tree)
-        if is_limit and may_be_endless and self._is_endless(tree, whole=whole):
-            verdict = None
-        is_difference = verdict is not None and verdict.signature.kind == differential.KIND
-        if is_difference and not runs_nothing(tree) and self._overflows(sources, whole=whole):
-            verdict = None
+        if verdict is not None:
+            verdict = self.unless_exempt(tree, style, runs, verdict, whole=whole)
         if verdict is None and wanted is not None and wanted.detail in REWRITINGS:
             rewritten = REWRITINGS[wanted.detail](tree)
             if rewritten is not None:
@@ -216,12 +218,41 @@ class Runner:
             verdict = self._judge_text(tree, style, written(tree, style))
         return verdict, runs
 
-    def _is_endless(self, tree: ModuleSet, *, whole: bool) -> bool:
-        """Return whether a program itself is the cause if it hangs: it takes too many steps.
+    def unless_exempt(
+        self,
+        tree: ModuleSet,
+        style: Spelling,
+        runs: Sequence[Run],
+        verdict: Verdict,
+        *,
+        whole: bool,
+    ) -> Verdict | None:
+        """Return the verdict on the runs of a program, or None if the program itself is the cause.
 
-        If a program has several runs, those that end show that it is not the cause.
+        That is so if all runs reach a limit because the program is endless, and if runs differ
+        because the program catches a stack overflow. For a program that is certainly endless, the
+        verdict is `outcome.ENDLESS`: it shows a bug if the program was generated to terminate.
         """
-        sources = _counting(tree)
+        kind = verdict.signature.kind
+        if isinstance(style, str) or runs_nothing(tree):
+            return verdict
+        if kind == differential.KIND:
+            overflows = self._overflows(written(tree, style), whole=whole)
+            return None if overflows else verdict
+        # If a program has several runs, those that end show that it is not the cause.
+        kinds = {run.outcome.kind for run in runs}
+        if kind not in outcome.LIMITS or not kinds <= outcome.LIMITS:
+            return verdict
+        if not self._takes(_MOST, tree, whole=whole):
+            return verdict
+        if kind == outcome.MEMORY or not self._takes(_SURELY, tree, whole=whole):
+            return None
+        signature = Signature(outcome.ENDLESS, verdict.signature.detail)
+        return Verdict(signature, "all runs hang, and the program takes too many steps")
+
+    def _takes(self, times: int, tree: ModuleSet, *, whole: bool) -> bool:
+        """Return whether a program takes more than `times` the usual number of steps."""
+        sources = _counting(tree, times)
         if sources is None:
             return False
         return any(_STOPPED in run.outcome.output for run in self.run(sources, whole=whole))

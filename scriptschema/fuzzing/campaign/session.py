@@ -299,6 +299,7 @@ class Session:
             "new_finds": len(self.state.finds.new),
             "unreduced": self.state.triage.unreduced,
             "unconfirmed": total.unconfirmed,
+            "exempt": total.exempt,
             "covered": total.covered,
             "seeds_left": len(self.state.seeds),
             "since_new": round(time.monotonic() - self.state.last_new, 1),

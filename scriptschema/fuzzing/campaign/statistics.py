@@ -37,8 +37,9 @@ class Interval:
     compiled, which `compiled` counts. `errors` counts runs by normalised error message. `features`
     counts programs by feature (`corpora.features`). `known` counts occurrences of known bugs.
     `unconfirmed` counts verdicts that a second run did not confirm, except for crashes and similar
-    outcomes, which become finds anyway. `operators` maps each mutation operator to its counts,
-    `[applied, changed, useful]`.
+    outcomes, which become finds anyway. `exempt` counts verdicts for
+    which the program itself is the cause: it is endless, or catches a stack overflow. `operators`
+    maps each mutation operator to its counts, `[applied, changed, useful]`.
     """
 
     seconds: float = 0.0
@@ -49,6 +50,7 @@ class Interval:
     corpus: int = 0
     finds: int = 0
     unconfirmed: int = 0
+    exempt: int = 0
     covered: int = 0
     outcomes: Counter[str] = attrs.field(factory=Counter, converter=Counter)
     compiled: Counter[str] = attrs.field(factory=Counter, converter=Counter)
@@ -64,6 +66,7 @@ class Interval:
         self.runs += later.runs
         self.run_seconds += later.run_seconds
         self.unconfirmed += later.unconfirmed
+        self.exempt += later.exempt
         self.corpus, self.finds = later.corpus, later.finds
         self.covered = max(self.covered, later.covered)
         for name in ("outcomes", "compiled", "errors", "features", "known"):

@@ -137,7 +137,7 @@ class Judge:
         kinds = {run.outcome.kind for run in runs}
         verdict: Verdict | None = None
         if not kinds <= outcome.ORDINARY:
-            verdict = self._broken(runs) or self._exhausted(runs)
+            verdict = self._broken(runs) or self._exhausted(runs) or self._stuck(runs)
         if verdict is None and self.function is not None:
             verdict = self._own(sources, runs)
         if verdict is None and len(runs) > 1 and "difference" in self.oracles:
@@ -226,6 +226,14 @@ class Judge:
         return Verdict(
             Signature(kind, ", ".join(name for _, name in exhausted)), f"{name} {what}{others}"
         )
+
+    def _stuck(self, runs: Sequence[Run]) -> Verdict | None:
+        """Return a verdict if all of several runs hang, unless they are runs of several targets."""
+        kinds = {run.outcome.kind for run in runs}
+        if kinds != {outcome.HANG} or not kinds <= self.oracles or len({*self.targets}) > 1:
+            return None
+        names = ", ".join(differential.short_names(runs))
+        return Verdict(Signature(outcome.HANG, names), "all runs hang")
 
     def _own(self, sources: Sources, runs: Sequence[Run]) -> Verdict | None:
         try:

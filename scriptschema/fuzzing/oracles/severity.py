@@ -27,6 +27,7 @@ _BY_KIND: Final[Mapping[str, str]] = {
     outcome.INTERNAL: "crash",
     outcome.ASSERTION: "assertion",
     outcome.HANG: "hang",
+    outcome.ENDLESS: "hang",
     outcome.UNDEFINED: "undefined",
     differential.MESSAGE: "message",
     differential.POSITION: "position",

@@ -45,6 +45,9 @@ verdict."""
 ONCE: Final = "seen once"
 """Not an outcome, but a kind of verdict: a `BROKEN` outcome that could not be reproduced."""
 
+ENDLESS: Final = "endless"
+"""Not an outcome, but a kind of verdict: a program hangs in all runs, and takes too many steps."""
+
 KINDS: Final = (
     *(OK, ERROR, REJECTED, FLOOD, HANG, MEMORY),
     *(CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED),

@@ -40,6 +40,7 @@ PROGRESS = {
     "new_finds": 1,
     "unreduced": 2,
     "unconfirmed": 0,
+    "exempt": 0,
     "covered": 0,
     "since_new": 61.0,
 }

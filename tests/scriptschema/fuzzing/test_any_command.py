@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,12 +20,15 @@ from command import run_here
 
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.campaign.programs import MadeProgram, ProgramSource
+from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import _STOPPED, Runner, _counting
 from scriptschema.fuzzing.oracles.judging import broken, is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.calibration import Normal
-from scriptschema.fuzzing.targets.description import Description, TargetError
+from scriptschema.fuzzing.targets.description import Description, TargetError, from_word
 from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.fuzzing.targets.probing import Probed, as_json, probe
@@ -766,20 +769,27 @@ def test_a_ruby_exception_without_a_message_is_a_bug(function: str) -> None:
     assert outcome_of(1, "", errors, 0, normal=normal).kind == "error"
 
 
-def test_a_program_that_is_itself_endless_is_no_find_although_it_runs_only_once(
-    tmp_path: Path,
-) -> None:
-    script = tmp_path / "target.sh"
+def hanging(folder: Path, variants: Sequence[str]) -> Description:
+    """Return a target that hangs because of a bug in `math.abs`, and in endless `repeat` loops."""
+    script = folder / "target.sh"
     script.write_text(
         "grep -q math.abs $1 && exec sleep 60\n"  # the bug of the target
         f"grep -q '{_STOPPED}' $1 && grep -q repeat $1 && echo '{_STOPPED}' && exit 1\n"
         "grep -q repeat $1 && exec sleep 60\n"
         "exit 0\n"
     )
-    target = Description("command", f"sh {script} {{file}}", seconds=0.5)
+    command = f"sh {script} {{file}} {{variant}}"
+    return Description("command", command, variants=variants, seconds=0.5)
+
+
+@pytest.mark.parametrize("variants", [("-O0",), ("-O0", "-O2")])
+def test_a_program_that_is_itself_endless_is_told_from_a_hang_of_the_target(
+    variants: tuple[str, ...], tmp_path: Path
+) -> None:
+    target = hanging(tmp_path, variants)
     with contextlib.closing(Runner(Config(targets=(target,)))) as runner:
         for source, kind in (
-            ("repeat until nil", None),
+            ("repeat until nil", "endless"),
             ("repeat until math.abs(1)", "hang"),
             ("print(math.abs(1))", "hang"),
             ("local function f() return math.abs(1) end", "hang"),
@@ -787,6 +797,39 @@ def test_a_program_that_is_itself_endless_is_no_find_although_it_runs_only_once(
         ):
             verdict, _ = runner.verdict(parse(source).tree)
             assert (verdict.signature.kind if verdict else None) == kind, source
+
+
+@pytest.mark.parametrize("terminates", [True, False])
+def test_a_program_that_hangs_in_all_runs_is_a_find_only_if_it_was_generated_to_terminate(
+    terminates: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mutant, a seed, or what is left of a program after a reduction may be endless."""
+    fuzzer = Fuzzer(Config((hanging(tmp_path, ("-O0", "-O2")),)), seed=1)
+    made = MadeProgram(parse("print(1) repeat until nil").tree, {}, terminates=terminates)
+    monkeypatch.setattr(fuzzer, "_make", lambda: made)
+    batch = fuzzer.work(seconds=60, programs=2)
+    found = {str(suspect.verdict.signature): suspect for suspect in batch.suspects}
+    assert [*found] == (["endless: -O0, -O2"] if terminates else [])
+    assert (batch.interval.exempt, batch.interval.unconfirmed) == (0 if terminates else 2, 0)
+    for signature, suspect in found.items():
+        assert {str(each): count for each, count in batch.again.items()} == {signature: 1}
+        assert is_clear(suspect.verdict.signature)
+        reduced = reduce_suspect(fuzzer.runner, suspect)
+        assert reduced is not None
+        assert (reduced.data, reduced.is_smallest) == (suspect.data, True)
+    fuzzer.close()
+
+
+@pytest.mark.parametrize("source", ["program", "repaired"])
+def test_only_new_programs_that_nothing_changed_are_expected_to_terminate(source: str) -> None:
+    config = Config((from_word("command:true"),), source=source, mutants=0.5, size=20)
+    programs = ProgramSource(config, seed=1)
+    for number in range(30):
+        made = programs.next()
+        assert made is not None
+        assert made.terminates == (source == "program" and made.parent is None)
+        assert not programs.stripped(made).terminates
+        programs.adopt(str(number), made.tree, ended=True)
 
 
 def test_the_steps_of_a_program_are_counted_except_in_type_functions() -> None:
