@@ -124,10 +124,10 @@ def test_an_endless_program_is_told_from_a_hang_by_counting_its_steps() -> None:
     except TargetError as error:  # it says how to install pluau
         pytest.skip(str(error))
     for source, kind in (
-        ("repeat until nil", None),
-        ("while true do pcall(error) end", None),
-        ("for _ in function() return 1 end do end", None),
-        ("for i = 1, 1e18 do for k in pairs({1}) do end end", None),
+        ("repeat until nil", "endless"),
+        ("while true do pcall(error) end", "endless"),
+        ("for _ in function() return 1 end do end", "endless"),
+        ("for i = 1, 1e18 do for k in pairs({1}) do end end", "endless"),
         # No step: the library's own search takes practically forever.
         ('string.find(string.rep("a", 60), string.rep("a-", 60) .. "b")', "hang"),
     ):
