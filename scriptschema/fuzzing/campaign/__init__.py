@@ -11,6 +11,7 @@ A campaign's folder (`folder.Campaign`):
         reduced.luau      the smallest known program that shows the bug; its tree is reduced.pb
         members/NAME/     another program that probably shows the bug, stored like a find
         requests.jsonl    the last requests to the service that failed, if any
+    endless/HASH.luau     a mutant or seed that hangs in all runs, and is probably endless itself
     statistics.jsonl      a line every few seconds, with the counts since the previous line:
                           `statistics.Interval`
     seeds.txt             the names of the corpus trees from `--seeds` that have not been run yet

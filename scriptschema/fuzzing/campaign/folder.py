@@ -17,6 +17,7 @@ from scriptschema import files
 from scriptschema.files import FileError
 from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.targets import probing
 from scriptschema.fuzzing.targets.outcome import visible
 
@@ -30,6 +31,12 @@ AFL: Final = "afl"
 JUDGED: Final = "judged.txt"
 """The file in `AFL` with the names of the inputs that were judged, one per line."""
 LOG: Final = "log.txt"
+ENDLESS: Final = "endless"
+"""The folder of programs that hang in all runs and are probably endless themselves."""
+
+_MOST_ENDLESS: Final = 100
+"""The maximum number of programs in `ENDLESS`."""
+
 SEEDS: Final = "seeds.txt"
 """The file with the names of the seed programs that have not been run yet, one per line."""
 
@@ -98,6 +105,15 @@ class Campaign:
         line = visible(" ".join(text.split()))
         statistics.append_line(self.path / LOG, f"{statistics.now()} {line}")
 
+    def keep_endless(self, source: bytes) -> None:
+        """Keep a program for the user to examine, if there are not too many. Raises FileError."""
+        folder = self.path / ENDLESS
+        with files.errors_of(folder):
+            files.make_folder(folder, below=self.path)
+            path = folder / f"{Path(name_of(source)).stem}.luau"
+            if not path.exists() and sum(1 for _ in folder.iterdir()) < _MOST_ENDLESS:
+                files.write(path, source, below=self.path)
+
     def judged(self, names: Iterable[str]) -> None:
         """Record the names of AFL++'s inputs that have been judged. Raises FileError."""
         for name in names:
@@ -105,7 +121,7 @@ class Campaign:
 
     def _remove(self) -> None:
         """Remove the campaign's files, and the folder if this run created it."""
-        for name in (CORPUS, finds.FOLDER, finds.SUSPECTS, AFL):
+        for name in (CORPUS, finds.FOLDER, finds.SUSPECTS, AFL, ENDLESS):
             shutil.rmtree(self.path / name, ignore_errors=True)
         with contextlib.suppress(OSError):
             for name in (config.FILE, statistics.FILE, SEEDS, LOG, LOCK):

@@ -35,6 +35,7 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.uncalled import runs_nothing
 from scriptschema.luau.repair import repair_in_place
+from scriptschema.luau.sources import encode
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import TODAY
 
@@ -65,6 +66,9 @@ class Batch:
     show bugs. `again` counts verdicts, by signature, that were not reported because there were
     enough suspects. Unless the signature is clear, it includes the program's construct.
 
+    `endless` are the sources of programs that hang in all runs, and are only counted because they
+    are probably endless themselves.
+
     `corpus` are the names of the corpus trees that were run. `inputs` are the names of another
     engine's inputs that were judged. `unreadable` are the names of its crash and hang inputs that
     could not be judged, because they are not Luau.
@@ -74,6 +78,7 @@ class Batch:
     kept: list[bytes] = attrs.field(factory=list)
     messages: set[str] = attrs.field(factory=set)
     covered: set[tuple[int, int]] = attrs.field(factory=set)
+    endless: list[bytes] = attrs.field(factory=list)
     corpus: list[str] = attrs.field(factory=list)
     inputs: list[str] = attrs.field(factory=list)
     unreadable: list[str] = attrs.field(factory=list)
@@ -86,6 +91,7 @@ class Batch:
         self.kept += later.kept
         self.messages |= later.messages
         self.covered |= later.covered
+        self.endless += later.endless
         self.corpus += later.corpus
         self.inputs += later.inputs
         self.unreadable += later.unreadable
@@ -377,6 +383,8 @@ class Fuzzer:
         is_endless = judged is not None and judged.signature.kind == outcome.ENDLESS
         if judged is None or (is_endless and not program.terminates):
             batch.interval.exempt += 1
+            if verdict.signature.kind == outcome.HANG:
+                batch.endless.append(encode(program.sources.program))
             return
         if is_endless and self._counted_only(judged, program, batch):
             return

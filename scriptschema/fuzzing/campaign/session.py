@@ -146,6 +146,8 @@ class State:
             self.triage.suspect(suspect)
         for signature, count in batch.again.items():
             self.triage.again(signature, count)
+        for source in batch.endless:
+            self.campaign.keep_endless(source)
         for name in batch.unreadable:
             self.campaign.log(f"unreadable: {AFL}/out/{name}")
             self.on_event(

@@ -806,11 +806,13 @@ def test_a_program_that_hangs_in_all_runs_is_a_find_only_if_it_was_generated_to_
     """A mutant, a seed, or what is left of a program after a reduction may be endless."""
     fuzzer = Fuzzer(Config((hanging(tmp_path, ("-O0", "-O2")),)), seed=1)
     made = MadeProgram(parse("print(1) repeat until nil").tree, {}, terminates=terminates)
+    source = made.sources.program.encode()
     monkeypatch.setattr(fuzzer, "_make", lambda: made)
     batch = fuzzer.work(seconds=60, programs=2)
     found = {str(suspect.verdict.signature): suspect for suspect in batch.suspects}
     assert [*found] == (["endless: -O0, -O2"] if terminates else [])
     assert (batch.interval.exempt, batch.interval.unconfirmed) == (0 if terminates else 2, 0)
+    assert batch.endless == ([] if terminates else [source, source])
     for signature, suspect in found.items():
         assert {str(each): count for each, count in batch.again.items()} == {signature: 1}
         assert is_clear(suspect.verdict.signature)
@@ -818,6 +820,21 @@ def test_a_program_that_hangs_in_all_runs_is_a_find_only_if_it_was_generated_to_
         assert reduced is not None
         assert (reduced.data, reduced.is_smallest) == (suspect.data, True)
     fuzzer.close()
+
+
+def test_a_seed_that_hangs_in_all_runs_is_kept_for_the_user_to_look_at(tmp_path: Path) -> None:
+    target = hanging(tmp_path, ("-O0", "-O2"))
+    seed = tmp_path / "seeds" / "one.luau"
+    seed.parent.mkdir()
+    seed.write_text("repeat until nil\n")
+    done = run_here(
+        *("fuzz", "-t", f"command:{target.command}", "--variant=-O0", "--variant=-O2"),
+        *("--timeout", 0.5, "--seeds", seed.parent, "-n", 1, "-j", 1, "-o", tmp_path / "campaign"),
+    )
+    assert done.returncode == 0, done.stderr
+    [kept] = (tmp_path / "campaign" / "endless").iterdir()
+    assert kept.read_bytes() == seed.read_bytes()
+    assert b"1 exempt" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("source", ["program", "repaired"])
