@@ -27,7 +27,7 @@ from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import name_of
-from scriptschema.fuzzing.oracles import differential, normalisation
+from scriptschema.fuzzing.oracles import differential, normalisation, round_trip
 from scriptschema.fuzzing.oracles.construct import construct_of, contains, text_of
 from scriptschema.fuzzing.oracles.judging import Plain, exception_of, is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
@@ -242,7 +242,6 @@ class Fuzzer:
         self, program: MadeProgram, runs: list[Run], batch: Batch, following: MadeProgram | None
     ) -> None:
         """Count and judge a program, and keep it if it is new. `following` is running."""
-        judge = self.runner.judge
         self._looked += 1
         if program.rewriting is not None:
             self._count(program, batch.interval, runs, [])
@@ -250,7 +249,7 @@ class Fuzzer:
             return
         if program.is_broken:
             self._count(program, batch.interval, runs, [])
-            verdict = judge.judge_refusal(program.sources.program, runs)
+            verdict = self.runner.judge_all(*program.as_written, runs)
             if verdict is not None:
                 self._suspect(program, runs, verdict, batch, following)
             return
@@ -260,9 +259,8 @@ class Fuzzer:
         if program.parent is not None:
             program.parent.count(ended=ended)
         new = self._is_new(program, runs, numbers, batch) and "corpus" not in program.origin
-        of_runs = judge.judge(program.sources, runs, program.plain) or program.claim
         own = new or self._looked % _ROUND_TRIPS == 0
-        verdict = of_runs or judge.judge_text(program.sources, program.plain, own=own)
+        verdict = self.runner.judge_all(*program.as_written, runs, claim=program.claim, own=own)
         if verdict is not None:
             self._suspect(program, runs, verdict, batch, following)
         elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
@@ -270,7 +268,9 @@ class Fuzzer:
             batch.kept.append(data)
             self._programs.adopt(name_of(data), program.tree, ended=ended)
             self._programs.useful(program)
-        rewrites = self.runner.config.rewrites and of_runs is None and ended
+        # A bug of the printer hides no bug that a rewritten version shows.
+        shows_bug = verdict is not None and verdict.signature.kind != round_trip.KIND
+        rewrites = self.runner.config.rewrites and not shows_bug and ended
         rewrites = rewrites and not program.only_compiled
         if rewrites and not self._rewritten and (new or self._looked % _REWRITTEN == 0):
             self._rewritten = self._programs.rewritten(program, runs)
@@ -287,8 +287,8 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        judge, shown = self.runner.judge, program
-        verdict = judge.judge(program.sources, runs, program.plain)
+        shown = program
+        verdict = self.runner.judge_runs(*program.as_written, runs)
         if verdict is not None and verdict.signature.kind in outcome.LIMITS:
             return  # the rewritten program may need more time or memory
         if verdict is None:
@@ -296,7 +296,7 @@ class Fuzzer:
             verdict, both = self.runner.judge_rewritten(name, original.tree, rewriting.runs, runs)
             if verdict is not None:
                 shown, runs = original, both
-        verdict = verdict or judge.judge_text(program.sources, program.plain, own=False)
+        verdict = verdict or self.runner.judge_text(*program.as_written, own=False)
         if verdict is not None:
             self._suspect(shown, runs, verdict, batch, following)
 

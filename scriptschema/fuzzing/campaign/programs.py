@@ -150,6 +150,11 @@ class MadeProgram:
         return self.sources if self.style is None else render_module_set(self.tree)
 
     @property
+    def as_written(self) -> tuple[ModuleSet, Spelling, Sources]:
+        """The tree, the style and the sources, as `Runner.judge_all` takes them."""
+        return self.tree, self.style, self.sources
+
+    @property
     def is_broken(self) -> bool:
         """Whether the program is a deliberately broken source, which has no tree."""
         return isinstance(self.style, str)

@@ -20,7 +20,7 @@ from scriptschema.fuzzing.campaign.runner import Runner, try_commands
 from scriptschema.fuzzing.oracles import differential, judging, round_trip
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
-from scriptschema.fuzzing.targets.base import Spelling
+from scriptschema.fuzzing.targets.base import Spelling, written
 from scriptschema.fuzzing.targets.description import WITH_COMMAND, TargetError
 from scriptschema.fuzzing.targets.opening import open_target, try_target
 from scriptschema.fuzzing.targets.outcome import Run
@@ -84,7 +84,7 @@ def _replay(
         return None, []
     with closing(Runner(config)) as runner:
         runs = [Run(description.run_name(variant), broke)]
-        return runner.judge_all(tree, style, runs), runs
+        return runner.judge_all(tree, style, written(tree, style), runs), runs
 
 
 @attrs.frozen

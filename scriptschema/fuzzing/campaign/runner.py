@@ -202,7 +202,7 @@ class Runner:
         """
         sources = written(tree, style)
         runs = self.run(sources, whole=whole)
-        verdict = self._judge_runs(tree, style, sources, runs)
+        verdict = self.judge_runs(tree, style, sources, runs)
         if verdict is not None:
             verdict = self.unless_exempt(tree, style, runs, verdict, whole=whole)
         if verdict is None and wanted is not None and wanted.detail in REWRITINGS:
@@ -210,12 +210,12 @@ class Runner:
             if rewritten is not None:
                 sources = written(rewritten, style)
                 others = self.run(sources, whole=whole)
-                if self._judge_runs(rewritten, style, sources, others) is None:
+                if self.judge_runs(rewritten, style, sources, others) is None:
                     verdict, runs = self.judge_rewritten(wanted.detail, tree, runs, others)
                     if verdict and self._overflows(sources, whole=whole):
                         verdict = None  # the stack of the rewritten version overflows earlier
         if verdict is None and (wanted is None or wanted.kind == round_trip.KIND):
-            verdict = self._judge_text(tree, style, written(tree, style))
+            verdict = self.judge_text(tree, style, written(tree, style))
         return verdict, runs
 
     def unless_exempt(
@@ -279,16 +279,25 @@ class Runner:
         verdict = self.judge.judge_rewritten(name, render_module_set(tree), runs, named)
         return verdict, [*runs, *named]
 
-    def judge_all(self, tree: ModuleSet, style: Spelling, runs: Sequence[Run]) -> Verdict | None:
+    def judge_all(
+        self,
+        tree: ModuleSet,
+        style: Spelling,
+        sources: Sources,
+        runs: Sequence[Run],
+        *,
+        claim: Verdict | None = None,
+        own: bool = True,
+    ) -> Verdict | None:
         """Return the combined verdict of all oracles on a program, given its runs.
 
-        `style` is how the program was written for these runs.
+        `sources` is the program, written according to `style`. `claim` is the verdict of another
+        engine, which counts if the runs show no bug. `own` is as in `Judge.judge_text`.
         """
-        sources = written(tree, style)
-        verdict = self._judge_runs(tree, style, sources, runs)
-        return verdict or self._judge_text(tree, style, sources)
+        of_runs = self.judge_runs(tree, style, sources, runs)
+        return of_runs or claim or self.judge_text(tree, style, sources, own=own)
 
-    def _judge_runs(
+    def judge_runs(
         self, tree: ModuleSet, style: Spelling, sources: Sources, runs: Sequence[Run]
     ) -> Verdict | None:
         """Like `judge_all`, but without the round-trip oracles."""
@@ -296,11 +305,13 @@ class Runner:
             return self.judge.judge_refusal(style, runs)
         return self.judge.judge(sources, runs, _plain(tree, style))
 
-    def _judge_text(self, tree: ModuleSet, style: Spelling, sources: Sources) -> Verdict | None:
+    def judge_text(
+        self, tree: ModuleSet, style: Spelling, sources: Sources, *, own: bool = True
+    ) -> Verdict | None:
         """Like `judge_all`, but with only the round-trip oracles, which need no runs."""
         if isinstance(style, str):
             return None
-        return self.judge.judge_text(sources, _plain(tree, style))
+        return self.judge.judge_text(sources, _plain(tree, style), own=own)
 
     def only_broken(self, runs: Sequence[Run]) -> Runner | None:
         """Return a runner for only the target and variant of the last broken run in `runs`.
