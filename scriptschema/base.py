@@ -14,6 +14,7 @@ import importlib
 import keyword
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from reprlib import Repr
 from typing import (
     IO,
@@ -398,6 +399,7 @@ class Message(BaseMessage, metaclass=_MessageType):
         return pickling.reduced(self)
 
 
+@cache
 def _wire() -> Any:
     # Imported on first use: it is in a layer above this one.
     return importlib.import_module("scriptschema.wire")
@@ -415,12 +417,17 @@ class Descriptors:
 
     def __get__(self, message: object, owner: type[Message]) -> Any:
         """Create both tables of `owner`, and return the table called `name`."""
-        owner.__annotations__ = owner._hints
-        super(Message, owner).__init_subclass__()
-        return vars(owner)[self.name]
+        # By a class of their own: other threads must never see a table that is being filled.
+        made = ABCMeta(owner.__name__, (BaseMessage,), {"__annotations__": owner._hints})
+        for name in TABLES:
+            setattr(owner, name, getattr(made, name))
+        return getattr(made, self.name)
 
 
-for _name in ("__PROTOBUF_FIELDS_BY_NUMBER__", "__PROTOBUF_FIELDS_BY_NAME__"):
+TABLES: Final = ("__PROTOBUF_FIELDS_BY_NUMBER__", "__PROTOBUF_FIELDS_BY_NAME__")
+"""The attributes with pure-protobuf's descriptors."""
+
+for _name in TABLES:
     setattr(Message, _name, Descriptors(_name))
 
 

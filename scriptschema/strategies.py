@@ -98,13 +98,18 @@ def _check_limits(size: int, max_depth: int) -> None:
         )
 
 
-def _check_names(function: str, options: Mapping[str, object], known: Any = TreeOptions) -> None:
-    """Raise TypeError, like Python, for an option that `function` does not have."""
+def _check_names(
+    function: str, options: Mapping[str, object], known: Any = TreeOptions, others: Any = ()
+) -> None:
+    """Raise TypeError, like Python, for an option that `function` does not have.
+
+    `others` are the options that `function` itself declares.
+    """
     for name in options:
         if name not in known.__optional_keys__:
             raise TypeError(
                 f"{function}() got an unexpected keyword argument {name!r}; "
-                f"available: {', '.join(sorted(known.__optional_keys__))}"
+                f"available: {', '.join(sorted([*known.__optional_keys__, *others]))}"
             )
 
 
@@ -228,7 +233,7 @@ def sources(
     a style for each source, and shrinks it to the plain style. The other options are those of
     `programs`.
     """
-    _check_names("sources", options, ProgramOptions)
+    _check_names("sources", options, ProgramOptions, ("names", "style"))
     if style is not None and style != "random":
         choices_of(style)  # raises TypeError if it is not a style
     return varied(_sources(programs(with_module=False, **options), names, style))

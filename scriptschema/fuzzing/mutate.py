@@ -126,7 +126,7 @@ DonorT = TypeVar("DonorT", bound=Message | Index[Any])
 
 def list_of(donors: Iterable[DonorT]) -> list[DonorT]:
     """Return the donors as a list. Raises TypeError if they are not trees."""
-    if isinstance(donors, Message):
+    if isinstance(donors, Message | str | bytes) or not isinstance(donors, Iterable):
         raise TypeError(f"donors must be a list of trees, found a {type(donors).__name__}")
     listed = [*donors]
     for donor in listed:

@@ -60,12 +60,18 @@ class Restriction:
         return repair(ModuleSet(program=StatBlock(body=body)))
 
 
+_OF_TYPES = {"TypePack", "TypeList", "TypeArguments", "ExprInstantiate"}
+"""Messages that are part of an annotation even if it contains no `Type`, such as `(): ()`."""
+
+
 @cache
 def _syntax(luau: Version | None) -> list[frozenset[str]]:
     """Return the names in `SYNTAX` that each of the schema's `parts` uses."""
     table = []
     for part in parts(schema(luau)):
         words = {*part.messages, *part.values, part.feature or ""}
+        if words & _OF_TYPES:
+            words.add("Type")
         words |= {word.rpartition(".Op.")[0] for word in words}
         words |= {f"ExprBinary.Op.{word.rpartition('.Op.')[2]}" for word in words if ".Op." in word}
         table.append(frozenset(words & SYNTAX.keys()))

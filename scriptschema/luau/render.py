@@ -15,7 +15,7 @@ from typing import Final, TypeAlias, TypedDict
 
 import attrs
 
-from scriptschema.base import Message
+from scriptschema.base import Message, require_message
 from scriptschema.choices import Choices, choices_of
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.printing import (
@@ -105,6 +105,7 @@ def render_module_set(
 
     The program refers to the module as `require("./module0")`.
     """
+    require_message(tree)
     module = tree.module
     options: RenderOptions = {"names": names, "types": types, "indent": indent, "style": style}
     return Sources(

@@ -4,6 +4,8 @@ import ast
 import copy
 import inspect
 import pickle
+import subprocess
+import sys
 from enum import IntEnum
 
 import attrs
@@ -312,6 +314,23 @@ def test_a_message_without_a_oneof_has_no_alternative() -> None:
 def test_pure_protobufs_way_to_ask_a_oneof_works() -> None:
     assert number(1).expr_oneof == ExprConstantNumber(val=1)
     assert Expr().expr_oneof is None
+
+
+def test_pure_protobufs_tables_are_complete_when_they_can_be_seen() -> None:
+    """In a new process: a thread that saw a table that was being filled lost fields."""
+    script = """
+import threading
+from pure_protobuf.descriptors._field import _FieldDescriptor
+from scriptschema.messages import Expr
+make, seen = _FieldDescriptor.from_attribute, []
+def watched(cls, hint):
+    seen.append("__PROTOBUF_FIELDS_BY_NAME__" in vars(Expr))
+    return make(cls, hint)
+_FieldDescriptor.from_attribute = watched
+assert len(Expr.__PROTOBUF_FIELDS_BY_NAME__) == len(Expr.ALL_FIELDS)
+assert seen and not any(seen)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_lists_are_not_shared_between_messages() -> None:

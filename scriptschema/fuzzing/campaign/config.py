@@ -16,7 +16,7 @@ from scriptschema.fuzzing.oracles.differential import COMPARED, OUTPUT
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table
 from scriptschema.fuzzing.targets.probing import ANNOTATIONS, SPELLINGS, Probed, as_json, names
 from scriptschema.luau.names import DEFAULT
-from scriptschema.versions import Version
+from scriptschema.versions import SEED, Version
 
 FILE: Final = "campaign.json"
 FORMAT: Final = 1
@@ -67,8 +67,8 @@ class Config:
 
     Programs avoid the names in `without` (libraries, members, globals). If `only` is not empty,
     they use no libraries except those in `only`. `luau` is the version of Luau to write programs
-    for, or empty for the newest version that all targets fully support. `probed` contains the
-    properties that the targets had when the campaign was last started.
+    for, or empty for the newest version that all targets support (see `Probed.luau`). `probed`
+    contains the properties that the targets had when the campaign was last started.
     """
 
     targets: tuple[Description, ...]
@@ -107,7 +107,8 @@ class Config:
     def version(self) -> Version | None:
         """The version of Luau to write programs for. None means the schema without extensions.
 
-        This is `luau` if set, otherwise the newest version that all targets fully support.
+        This is `luau` if set, otherwise the newest version that all targets support (see
+        `Probed.luau`).
         """
         if self.luau:
             return Version.parse(self.luau)
@@ -118,9 +119,9 @@ class Config:
     @property
     def descriptions(self) -> list[str]:
         """A line of text for each target: its properties, and what programs lack because of it."""
-        unknown = (
-            "" if self.luau else "; unknown version of Luau: no fractions, no casts (see --luau)"
-        )
+        unknown = f"; not known to be Luau {SEED} or newer: no fractions, no casts (see --luau)"
+        if self.luau:
+            unknown = ""
         return [f"{target}{unknown if target.luau is None else ''}" for target in self.probed]
 
     @property

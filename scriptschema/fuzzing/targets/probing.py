@@ -48,7 +48,7 @@ every cast contains a `Type`. Generics and the names of aliases are `Typename`s.
 
 NEWER: Final = (
     (Version(677), "", "local a = 1.5"),
-    (Version(677), "StatTypeAlias", "type T = {read a: number}"),
+    (Version(677), "Type", "local a: {read a: number}"),
     (Version(687), "ExprAttr", "@[native] local function f() end"),
     (Version(701), "Type", "local function f() end f<<number>>()"),
     (Version(711), "", "const a = 1"),
@@ -153,7 +153,7 @@ def probe(description: Description) -> Probed:
 
 
 def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Version | None:
-    """Return the newest version of Luau that a target fully supports.
+    """Return the newest version of Luau that a target supports except for some syntax.
 
     `missing` are the names that the target lacks. `syntax` are the versions that introduced syntax
     that the target lacks. Returns None if the target supports only versions older than the schema.

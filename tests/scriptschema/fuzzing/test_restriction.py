@@ -108,7 +108,7 @@ def test_a_target_without_some_syntax_gets_the_newer_syntax_that_it_has(
     found = probe(Description("command", f"sh {script} {{file}}"))
     assert found.luau == (version and Version.parse(version))
     [line] = Config(targets=(CAT,), probed=(found,)).descriptions
-    assert ("unknown version of Luau: no fractions" in line) == (not version)
+    assert ("or newer: no fractions" in line) == (not version)
     [line] = Config(targets=(CAT,), probed=(found,), luau="today").descriptions
     assert "unknown version" not in line
     if rejected == "`":
@@ -141,6 +141,13 @@ def test_programs_do_without_newer_syntax_that_is_missing(
         text = "\n".join(strings.sub("", render_module_set(tree).program) for tree in trees)
         made.append(pattern in text or pattern in grammar.idiom_weights)
     assert made == [False, True]
+
+
+@pytest.mark.parametrize("source", ["local function f(): () end", "local function f() end f<<>>()"])
+def test_an_annotation_without_a_type_is_an_annotation(source: str) -> None:
+    tree = parse(source, luau=TODAY).tree
+    assert Restriction(frozenset(["ExprIfElse"])).admits(tree)
+    assert not Restriction(frozenset(["Type"])).admits(tree)
 
 
 def test_a_target_that_rejects_annotations_gets_programs_without_any(tmp_path: Path) -> None:
