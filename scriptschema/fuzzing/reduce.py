@@ -6,8 +6,9 @@ are equal, the shorter source decides, and then the alphabetical order of the so
 
 The passes of a phase are tried together, and the edits that remove the most come first. A tree of
 thousands of messages is thus halved a few times before small parts are examined. If the original
-tree was valid, each candidate is repaired before it is tried. No source is tried twice. With
-several jobs, several candidates are tried at the same time, with the same result as with one job.
+tree was valid, each candidate is repaired before it is tried. If the original tree can be encoded
+in the original schema, other candidates are not tried. No source is tried twice. With several jobs,
+several candidates are tried at the same time, with the same result as with one job.
 
 Sources: A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002
 (delta debugging); G. Misherghi and Z. Su, "HDD: Hierarchical Delta Debugging", 2006.
@@ -24,6 +25,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
+from scriptschema import wire
 from scriptschema.base import Message
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.passes import LAST, PHASES, Pass, edits_of
@@ -58,8 +60,8 @@ def reduce(
 
     `interesting` must not change the tree that it receives. If `jobs` is greater than 1, that many
     threads call `interesting` simultaneously, with the same result. If `tree` is valid according to
-    `check`, so are all trees that are tried or returned. `names` are the tables for the tree's
-    names.
+    `check`, so are all trees that are tried or returned. If `tree` can be encoded in the original
+    schema, so can they. `names` are the tables for the tree's names.
 
     Raises NotInterestingError if `interesting(tree)` is false, and any exception that `interesting`
     raises. Warns with UnreliableTestWarning if `interesting` gives different answers for the same
@@ -111,6 +113,7 @@ class Reducer(Generic[MessageT]):
         self.tests = self.repeated = 0
         self.unreliable = ""
         self._valid = is_valid(tree, names=names)
+        self._original = _is_original(tree)
         self._best = self._candidate(tree)
         self._tried: dict[str, bool] = {}
         self._retest_at = RETEST
@@ -200,6 +203,8 @@ class Reducer(Generic[MessageT]):
             if self._tried.get(candidate.source) is False:
                 self.repeated += 1
                 continue
+            if self._original and not _is_original(candidate.tree):
+                continue
             yield rank, candidate
 
     def _candidate(self, tree: Any) -> _Candidate[MessageT]:
@@ -227,3 +232,12 @@ class Reducer(Generic[MessageT]):
                 "larger than necessary, or not interesting"
             )
         return answer
+
+
+def _is_original(tree: Message) -> bool:
+    """Return whether a tree can be encoded in the original schema."""
+    try:
+        wire.encode(tree)
+    except wire.EncodeError:
+        return False
+    return True

@@ -316,7 +316,8 @@ def use_constants(index: AnyIndex) -> Iterator[Edit]:
 def calculate(index: AnyIndex) -> Iterator[Edit]:
     """Yield edits that replace a calculation with -0.5, or an operation on numbers with its result.
 
-    Some bugs need a negative number or a fraction. `3 * 87` becomes `261`.
+    Some bugs need a negative number or a fraction. `3 * 87` becomes `261`. In the original schema,
+    all numbers are integers, so a fraction needs a division: `-1 / 2`.
     """
     for number in index.of(m.ExprBinary):
         operation: Any = index.nodes[number]
@@ -324,6 +325,8 @@ def calculate(index: AnyIndex) -> Iterator[Edit]:
             continue
         gain = 1 - index.sizes[number]
         yield gain, putting(index, index.parents[number], partial(_number, -0.5))
+        if gain < -_FRACTION:
+            yield gain + _FRACTION, putting(index, number, _fraction)
         left, right = operation.left.number, operation.right.number
         if left is not None and right is not None:
             result = _ARITHMETIC[operation.op](_value(left), _value(right))
@@ -340,6 +343,14 @@ def _number(value: float) -> m.Expr:
     nearest = round(max(INT32_MIN, min(value, -1 - INT32_MIN)))
     double = None if nearest == value else value
     return m.Expr(number=m.ExprConstantNumber(val=nearest, double=double))
+
+
+_FRACTION: Final = 4
+"""The number of messages in `-1 / 2`, in addition to those in -0.5."""
+
+
+def _fraction() -> Message:
+    return m.ExprBinary(op=m.ExprBinary.Op.Div, left=_number(-1), right=_number(2))
 
 
 def _quotient(left: float, right: float) -> float:
