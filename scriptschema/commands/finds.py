@@ -105,7 +105,7 @@ def _reproduce(folder: Path, original: bool, replay: bool, trust: bool) -> bool:
             judged = replaying.run(config, find, tree, style)
         verdict, runs = judged
         _print_outcomes(verdict, runs)
-        is_shown = verdict is not None and verdict.signature.agrees(find.signature.seen)
+        is_shown = replaying.shows(config, find, verdict)
         # If something does not work, a bug is not fixed, and any program shows a difference.
         if not is_shown or find.signature.kind in UNCLEAR:
             try_commands(config, runs)

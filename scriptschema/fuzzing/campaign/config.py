@@ -12,7 +12,7 @@ import attrs
 
 from scriptschema import files
 from scriptschema.files import FileError
-from scriptschema.fuzzing.oracles.differential import COMPARED, OUTPUT
+from scriptschema.fuzzing.oracles.differential import COMPARED, OUTPUT, shortened
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table
 from scriptschema.fuzzing.targets.probing import ANNOTATIONS, SPELLINGS, Probed, as_json, names
 from scriptschema.luau.names import DEFAULT
@@ -115,6 +115,17 @@ class Config:
         versions = [target.luau for target in self.probed]
         known = [version for version in versions if version is not None]
         return min(known, default=None) if all(versions) else None
+
+    @property
+    def run_targets(self) -> dict[str, int]:
+        """The index of each run's target, by the name of the run in signatures."""
+        runs = [
+            (number, target.run_name(variant))
+            for number, target in enumerate(self.targets)
+            for variant in target.variants
+        ]
+        names = shortened([name for _, name in runs])
+        return {name: number for name, (number, _) in zip(names, runs, strict=True)}
 
     @property
     def descriptions(self) -> list[str]:

@@ -400,7 +400,9 @@ class Fuzzer:
         second, again = self.runner.verdict(program.tree, style, whole=True, wanted=signature)
         data = encoding.encode(program.tree)
         first = Suspect(data, verdict, runs, program.origin, _requests_of(runs), style)
-        same = second is not None and second.signature.agrees(signature)
+        same = second is not None and second.signature.agrees(
+            signature, self.runner.config.run_targets
+        )
         ulps = self.runner.config.ulps
         if second and same and differential.is_repeated(signature.kind, runs, again, ulps):
             self._handed.add(signature)

@@ -92,6 +92,7 @@ class _Test:
     def __init__(self, runner: Runner, signature: Signature, end: float, tree: ModuleSet) -> None:
         self.runner = runner
         self.signature = signature
+        self.targets = runner.config.run_targets
         self.end = end
         self.runs = not runs_nothing(tree)
         self.operators = _operators_of(tree)
@@ -128,7 +129,7 @@ class _Test:
         if self.tries:
             runner.restart()
         verdict, runs = runner.verdict(tree, style, whole=whole, wanted=self.signature)
-        if verdict is None or not verdict.signature.agrees(self.signature):
+        if verdict is None or not verdict.signature.agrees(self.signature, self.targets):
             return None
         if verdict.signature.detail != self.signature.detail and len(Index(tree)) > _SMALL:
             return None  # the program has room for two bugs

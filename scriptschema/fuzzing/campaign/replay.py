@@ -46,6 +46,12 @@ def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Judged:
         return runner.verdict(tree, style, whole=True, wanted=find.signature)
 
 
+def shows(config: Config, find: Find, verdict: Verdict | None) -> bool:
+    """Return whether a verdict is about the same bug as a find."""
+    seen = find.signature.seen
+    return verdict is not None and verdict.signature.agrees(seen, config.run_targets)
+
+
 def replay(
     config: Config, folder: Path, find: Find, tree: ModuleSet, style: Spelling
 ) -> Iterator[Judged]:
@@ -61,7 +67,7 @@ def replay(
         else:
             verdict, runs = run(config, find, tree, style)
         yield verdict, runs
-        if verdict is not None and verdict.signature.agrees(find.signature.seen):
+        if shows(config, find, verdict):
             return
 
 

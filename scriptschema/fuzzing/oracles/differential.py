@@ -172,10 +172,11 @@ def short_names(runs: Sequence[Run]) -> list[str]:
 
     `{file}` and the folders of paths are left out, too, unless different names become the same.
     """
-    return _shortened([run.target for run in runs])
+    return shortened([run.target for run in runs])
 
 
-def _shortened(targets: Sequence[str]) -> list[str]:
+def shortened(targets: Sequence[str]) -> list[str]:
+    """Return the short names of runs with these names (see `short_names`)."""
     names = _distinct(targets)
     bare = _distinct([" ".join(_FILE.sub("", target).split()) for target in targets])
     short = [" ".join(PurePath(word).name or word for word in name.split()) for name in bare]
@@ -197,12 +198,12 @@ def updated(signature: Signature, targets: Sequence[str]) -> Signature:
 
     In signatures of earlier versions, the names contain `{file}` and folders.
     """
-    return _renamed(signature, _distinct(targets), _shortened(targets))
+    return _renamed(signature, _distinct(targets), shortened(targets))
 
 
 def outdated(signature: Signature, targets: Sequence[str]) -> Signature:
     """Return a signature in the form that earlier versions gave it (see `updated`)."""
-    return _renamed(signature, _shortened(targets), _distinct(targets))
+    return _renamed(signature, shortened(targets), _distinct(targets))
 
 
 def _renamed(signature: Signature, names: Sequence[str], others: Sequence[str]) -> Signature:

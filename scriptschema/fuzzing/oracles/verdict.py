@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
@@ -46,11 +47,12 @@ class Signature:
         kind, _, detail = self.detail.partition(": ")
         return Signature(kind, detail)
 
-    def agrees(self, other: Signature) -> bool:
+    def agrees(self, other: Signature, targets: Mapping[str, int]) -> bool:
         """Return whether two verdicts are about the same bug, ignoring constructs.
 
-        A difference may appear in more or fewer runs: which runs differ depends on what the
-        compiler calculates at each level.
+        A difference may appear in more or fewer variants of a target: which variants differ depends
+        on what the compiler calculates at each level. It must appear in the same targets. `targets`
+        contains the target of each run, by the run's name.
         """
         if not outcome.agree(self.kind, other.kind):
             return False
@@ -62,7 +64,8 @@ class Signature:
         if not (self.kind == DIFFERENCE and here and there):
             return False
         runs, others = {*first.split(", ")}, {*second.split(", ")}
-        return runs <= others or runs >= others
+        same = {*map(targets.get, runs)} == {*map(targets.get, others)}
+        return same and (runs <= others or runs >= others)
 
     @property
     def name(self) -> str:

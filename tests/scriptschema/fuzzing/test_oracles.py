@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from scriptschema.base import walk
 from scriptschema.files import FileError
+from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.oracles import differential, normalisation, round_trip
 from scriptschema.fuzzing.oracles.causes import Causes
 from scriptschema.fuzzing.oracles.construct import (
@@ -40,7 +41,7 @@ from scriptschema.fuzzing.oracles.severity import SEVERITIES, is_at_least, rank_
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.calibration import Normal
-from scriptschema.fuzzing.targets.description import TargetError
+from scriptschema.fuzzing.targets.description import Description, TargetError
 from scriptschema.fuzzing.targets.outcome import SILENT, Outcome, Run
 from scriptschema.fuzzing.targets.reports import outcome_of
 from scriptschema.generation.programs import program
@@ -205,8 +206,34 @@ def test_bugs_are_not_alike_because_both_hide_a_constant(source: str, is_feature
 )
 def test_a_bug_is_not_lost_because_fewer_levels_show_it(detail: str, same: bool) -> None:
     signatures = Signature("difference", "-O0 / -O1, -O2", "pcall"), Signature("difference", detail)
-    assert signatures[0].agrees(signatures[1]) == signatures[1].agrees(signatures[0]) == same
-    assert not Signature("crash", "a / b").agrees(Signature("crash", "a / b, c"))
+    targets = dict.fromkeys(["-O0", "-O1", "-O2"], 0)
+    assert signatures[0].agrees(signatures[1], targets) == same
+    assert signatures[1].agrees(signatures[0], targets) == same
+    assert not Signature("crash", "a / b").agrees(Signature("crash", "a / b, c"), {})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("a -O1, a -O2, c / b -O1, b -O2", "a -O1, a -O2 / b -O1, b -O2, c", False),
+        ("a -O1, a -O2, c / b -O1, b -O2", "a -O1, a -O2, b -O1, c / b -O2", True),
+        ("a -O1 / a -O2, b -O1, b -O2, c", "a -O1, a -O2 / b -O1, b -O2, c", False),
+        ("a -O1, b -O1, b -O2, c / a -O2", "a -O1, c / a -O2, b -O1, b -O2", False),
+    ],
+)
+def test_a_bug_of_one_target_does_not_become_one_of_another(
+    first: str, second: str, same: bool
+) -> None:
+    levels = ("-O1", "-O2")
+    commands = (
+        ("/bin/a {variant} {file}", levels),
+        ("/bin/b {variant} {file}", levels),
+        ("c", ("",)),
+    )
+    config = Config(targets=tuple(Description("command", *each) for each in commands))
+    signatures = Signature("difference", first), Signature("difference", second)
+    assert signatures[0].agrees(signatures[1], config.run_targets) == same
+    assert signatures[1].agrees(signatures[0], config.run_targets) == same
 
 
 def test_the_first_line_that_differs_is_reported() -> None:
