@@ -221,7 +221,7 @@ def reduce_suspect(
             again = test.whole(smaller, test.style)
             if again is not None:
                 verdict, runs = again
-                best = smaller
+                best, style = smaller, test.style
                 if is_smallest or tries == TRIES:
                     break
             else:

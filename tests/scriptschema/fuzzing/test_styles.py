@@ -3,13 +3,14 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 from command import run_here
 
 from scriptschema import wire
-from scriptschema.fuzzing.campaign import finds, replay
+from scriptschema.fuzzing.campaign import finds, reduction, replay
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Suspect
 from scriptschema.fuzzing.campaign.folder import Campaign
@@ -19,12 +20,14 @@ from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.oracles import round_trip
 from scriptschema.fuzzing.oracles.judging import Judge
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.outcome import Outcome, Run, visible
 from scriptschema.fuzzing.targets.probing import SPELLINGS, Probed, probe
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
+from scriptschema.messages import ModuleSet
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('spelled.py')}"
 TARGET = Description("persistent", SERVICE, variants=("-O0", "-O2"), seconds=5)
@@ -96,6 +99,31 @@ def test_a_bug_that_needs_no_style_is_written_plainly(
     runner.close()
     assert reduced is not None
     assert reduced.style is None
+
+
+def test_an_unreliable_bug_is_reported_in_the_style_in_which_its_program_showed_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verdict = Verdict(Signature("crash", "f < g"), "")
+    shown = {(3, 7): 1, (1, None): 1}  # by number of statements and style: how often
+
+    class Unreliable(Runner):
+        def verdict(self, tree: ModuleSet, style: Any = None, **_: Any) -> Any:
+            key = len(tree.program.body), style
+            shown[key] = shown.get(key, 0) - 1
+            return (verdict if shown[key] >= 0 else None), []
+
+    def reduce_tree(test: Any, _: ModuleSet) -> tuple[ModuleSet, bool, int]:
+        test.style = None  # because the bug does not need it
+        return parse("f()").tree, False, 1
+
+    monkeypatch.setattr(reduction, "_reduce_tree", reduce_tree)
+    data = wire.encode(parse("f() f() f()").tree)
+    runner = Unreliable(CONFIG)
+    reduced = reduce_suspect(runner, Suspect(data, verdict, [], {}, (), 7))
+    runner.close()
+    assert reduced is not None
+    assert (len(reduced.tree.program.body), reduced.style) == (1, None)
 
 
 def test_a_directive_that_selects_a_level_makes_no_second_find_of_a_bug(tmp_path: Path) -> None:
