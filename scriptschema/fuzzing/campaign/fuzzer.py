@@ -373,10 +373,10 @@ class Fuzzer:
     ) -> None:
         """Run a program again, and report a suspect if the verdict is the same.
 
-        If the program itself is the cause of the verdict, it is only counted. If the verdict is not
-        the same, verdicts of a kind in `BROKEN`, such as crashes, are reported as seen once. A
-        second verdict of the same kind is not reported, because this is probably one bug whose
-        message varies.
+        If the program itself is the cause of the verdict, it is only counted, unless it shows a bug
+        that does not depend on its runs. If the verdict is not the same, verdicts of a kind in
+        `BROKEN`, such as crashes, are reported as seen once. A second verdict of the same kind is
+        not reported, because this is probably one bug whose message varies.
         """
         style = program.style
         judged = self.runner.unless_exempt(program.tree, style, runs, verdict, whole=True)
@@ -385,6 +385,11 @@ class Fuzzer:
             batch.interval.exempt += 1
             if verdict.signature.kind == outcome.HANG:
                 batch.endless.append(encode(program.sources.program))
+                judged = program.claim or self.runner.judge_text(*program.as_written)
+                if judged is None or judged.signature.kind in outcome.LIMITS:
+                    return
+                if not self._counted_only(judged, program, batch):
+                    self._confirm(program, runs, judged, batch)
             return
         if is_endless and self._counted_only(judged, program, batch):
             return
@@ -409,7 +414,8 @@ class Fuzzer:
             batch.suspects.append(attrs.evolve(first, verdict=second, runs=again))
         else:
             other = None
-            if second is not None and second.signature.kind != signature.kind:
+            kinds = {signature.kind, outcome.ENDLESS}
+            if second is not None and second.signature.kind not in kinds:
                 requests = _requests_of(again)
                 other = Suspect(data, second, again, program.origin, requests, style)
             for suspect in filter(None, (first, other)):

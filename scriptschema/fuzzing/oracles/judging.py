@@ -137,7 +137,7 @@ class Judge:
         kinds = {run.outcome.kind for run in runs}
         verdict: Verdict | None = None
         if not kinds <= outcome.ORDINARY:
-            verdict = self._broken(runs) or self._exhausted(runs) or self._stuck(runs)
+            verdict = self._broken(runs) or self._exhausted(runs)
         if verdict is None and self.function is not None:
             verdict = self._own(sources, runs)
         if verdict is None and len(runs) > 1 and "difference" in self.oracles:
@@ -148,7 +148,7 @@ class Judge:
                 verdict = verdict if is_determined(read, one_target=one_target) else None
         if verdict is None and self._checker is not None:
             verdict = self._types(self._checker, sources, runs[0])
-        return verdict
+        return verdict or self._stuck(runs)
 
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
         """Return the most severe verdict on the runs of an invalid source, or None.

@@ -25,7 +25,7 @@ from scriptschema.fuzzing.campaign.programs import MadeProgram, ProgramSource
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import _STOPPED, Runner, _counting
 from scriptschema.fuzzing.oracles.judging import broken, is_clear
-from scriptschema.fuzzing.oracles.verdict import Signature
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.calibration import Normal
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_word
@@ -820,6 +820,23 @@ def test_a_program_that_hangs_in_all_runs_is_a_find_only_if_it_was_generated_to_
         assert reduced is not None
         assert (reduced.data, reduced.is_smallest) == (suspect.data, True)
     fuzzer.close()
+
+
+@pytest.mark.parametrize("kind", ["round-trip", "seen once"])
+def test_a_program_that_hangs_in_all_runs_may_show_a_bug_without_them(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_printer = kind == "round-trip"
+    printer = "sed 1iprint(0)" if is_printer else ""
+    config = Config((hanging(tmp_path, ("-O0", "-O2")),), printer=printer)
+    fuzzer = Fuzzer(config, seed=1)
+    claim = None if is_printer else Verdict(Signature("crash"), "saved by AFL++")
+    made = MadeProgram(parse("print(1) repeat until nil").tree, {}, claim=claim)
+    monkeypatch.setattr(fuzzer, "_make", lambda: made)
+    batch = fuzzer.work(seconds=60, programs=1)
+    fuzzer.close()
+    assert [suspect.verdict.signature.kind for suspect in batch.suspects] == [kind]
+    assert (batch.interval.exempt, batch.interval.unconfirmed) == (1, 0)
 
 
 def test_a_seed_that_hangs_in_all_runs_is_kept_for_the_user_to_look_at(tmp_path: Path) -> None:

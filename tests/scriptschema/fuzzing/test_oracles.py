@@ -527,12 +527,14 @@ def test_a_function_of_ones_own_judges(tmp_path: Path, monkeypatch: pytest.Monke
         "    if 'raise' in source: raise OSError('no')\n"
         "    if 'quote' in source: return source\n"
         "    if 'number' in source: return 42\n"
-        "    return 'slow by 31' if 'slow' in source else None\n"
+        "    is_slow = 'slow' in source or all(run.outcome.kind == 'hang' for run in runs)\n"
+        "    return 'slow by 31' if is_slow else None\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     found = judged([ok("")], "slow()", function="mine_to_judge:judge")
     assert found == Verdict(Signature("own", "slow by N"), "slow by 31")
+    assert judged([Outcome("hang")] * 2, function="mine_to_judge:judge") == found
     found = judged([ok("")], "quote\udcff", function="mine_to_judge:judge")
     assert found == Verdict(Signature("own", r"quote\udcff"), r"quote\udcff")
     assert judged([ok("")], function="mine_to_judge:judge") is None
