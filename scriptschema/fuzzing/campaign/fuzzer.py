@@ -102,10 +102,9 @@ class Batch:
 class Fuzzer:
     """Creates, runs and judges programs, and keeps programs with new behaviour.
 
-    `seed` differs for each fuzzer of a campaign. `corpus` contains encoded trees. They are repaired
-    first, because somebody else's campaign may contain invalid trees. `programs` supplies the
-    programs, by default `ProgramSource(config, seed)`. The constructor and `work` raise TargetError
-    and JudgeError.
+    `seed` differs for each fuzzer of a campaign. `corpus` contains encoded trees, which are added
+    first. `programs` supplies the programs, by default `ProgramSource(config, seed)`. The
+    constructor and `work` raise TargetError and JudgeError.
     """
 
     def __init__(
@@ -135,21 +134,19 @@ class Fuzzer:
         """Like `_novelty`, for programs that are only compiled. Their coverage counters are
         recorded in `_novelty`."""
         for data in corpus:
-            tree = encoding.decode(ModuleSet, data)
-            repair_in_place(tree)
-            self._add(encoding.encode(tree), tree)
+            self.add(data)
 
     def add(self, data: bytes) -> None:
-        """Add a tree to the corpus.
+        """Add an encoded tree to the corpus.
 
-        From then on, mutants may be derived from it, and its features no longer count as new.
+        It is repaired, because somebody else's campaign may contain invalid trees. From
+        then on, mutants may be derived from it, and its features no longer count as new.
         """
-        self._add(data, encoding.decode(ModuleSet, data))
-
-    def _add(self, data: bytes, tree: ModuleSet) -> None:
+        tree = encoding.decode(ModuleSet, data)
+        repair_in_place(tree)
         novelty = self._novelty_compiled if runs_nothing(tree) else self._novelty
         novelty.is_new(features.numbers_of(encoding.listed(tree)), set())
-        name = name_of(data)
+        name = name_of(encoding.encode(tree))
         if self._novelty.counts is not False and self._programs.restriction.admits(tree):
             self._not_run.append((name, tree))
         self._programs.adopt(name, tree, ended=None)

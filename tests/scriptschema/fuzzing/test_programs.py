@@ -76,15 +76,20 @@ GAPS = {
 }
 
 
+@pytest.mark.parametrize("added", [False, True])
 @pytest.mark.parametrize("gap", GAPS)
 def test_a_gap_in_a_corpus_tree_does_not_reach_a_target(
-    gap: str, monkeypatch: pytest.MonkeyPatch
+    gap: str, added: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alias = f"type_alias {{ export: false name {{ index: 1 }} {GAPS[gap]} }}"
     tree = from_text(ModuleSet, f"program {{ body {{ {alias} }} }}")
     assert "--[[unset]]" in render(tree.program)
     target = Description("persistent", f"{SERVICE} cover", variants=("-O0",), seconds=5)
-    fuzzer = Fuzzer(Config(targets=(target,), mutants=0.9), seed=1, corpus=[wire.encode(tree)])
+    corpus = [wire.encode(tree)]
+    config = Config(targets=(target,), mutants=0.9)
+    fuzzer = Fuzzer(config, seed=1, corpus=() if added else corpus)
+    for data in corpus if added else ():  # as on a cluster
+        fuzzer.add(data)
     seen: list[str] = []
     submit = fuzzer.runner.submit
 
