@@ -335,11 +335,19 @@ class Fuzzer:
         batch: Batch,
         following: MadeProgram | None,
     ) -> None:
-        if self._counted_only(verdict, program, batch):
+        may_be_endless = outcome.LIMITS.issuperset(run.outcome.kind for run in runs)
+        if not may_be_endless and self._counted_only(verdict, program, batch):
             return
         if following is not None:
             self.runner.collect()  # discarded: `following` is submitted again below
-        self._confirm(program, runs, verdict, batch)
+        tree, style = program.tree, program.style
+        is_counted = (
+            may_be_endless
+            and self.runner.unless_exempt(tree, style, runs, verdict, whole=False) == verdict
+            and self._counted_only(verdict, program, batch)
+        )
+        if not is_counted:
+            self._confirm(program, runs, verdict, batch)
         if following is not None:
             self.runner.submit(following.sources)
 

@@ -24,6 +24,7 @@ from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.campaign.programs import MadeProgram, ProgramSource
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import _STOPPED, Runner, _counting
+from scriptschema.fuzzing.oracles import differential
 from scriptschema.fuzzing.oracles.judging import broken, is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
@@ -820,6 +821,23 @@ def test_a_program_that_hangs_in_all_runs_is_a_find_only_if_it_was_generated_to_
         assert reduced is not None
         assert (reduced.data, reduced.is_smallest) == (suspect.data, True)
     fuzzer.close()
+
+
+@pytest.mark.parametrize("variants", [("-O0",), ("-O0", "-O2")])
+def test_endless_mutants_are_kept_although_the_target_also_has_a_bug_that_makes_it_hang(
+    variants: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fuzzer = Fuzzer(Config((hanging(tmp_path, variants),)), seed=1)
+    sources = ["repeat until nil", "repeat until math.abs(1)", "print()"]
+    made = [MadeProgram(parse(source).tree, {}) for source in sources]
+    monkeypatch.setattr(fuzzer, "_make", lambda: made.pop(0))
+    names = differential.short_names(fuzzer.runner.run(made[0].sources))
+    signature = Signature("hang", ", ".join(names))
+    batch = fuzzer.work(seconds=60, programs=3, enough={signature: [frozenset(["StatRepeat"])]})
+    fuzzer.close()
+    assert (batch.interval.exempt, len(batch.endless)) == (1, 1)
+    assert (batch.interval.unconfirmed, len(batch.suspects)) == (0, 0)
+    assert {each.bare: count for each, count in batch.again.items()} == {signature: 1}
 
 
 @pytest.mark.parametrize("kind", ["round-trip", "seen once"])
