@@ -415,7 +415,7 @@ class Fuzzer:
         )
         ulps = self.runner.config.ulps
         if second and same and differential.is_repeated(signature.kind, runs, again, ulps):
-            self._handed.add(signature)
+            self._handed |= {signature, second.signature}
             batch.suspects.append(attrs.evolve(first, verdict=second, runs=again))
         else:
             other = None

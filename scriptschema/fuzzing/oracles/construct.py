@@ -117,8 +117,9 @@ def construct_of(tree: ModuleSet, spelling: Spelling = None) -> frozenset[str]:
             case StatCompoundAssign():
                 used.add(operator_of(node))
     # A reduced program hides 1 from the compiler with `x0 or 1`, where `x0` is not set.
+    # If the program has no other feature, the bug may be one of `or`.
     if alternatives.isdisjoint([*assigned, *DEFAULT.globals, ""]):
-        used.discard(f"{ExprBinary.__name__}.Op.{ExprBinary.Op.Or.name}")
+        used = used - {f"{ExprBinary.__name__}.Op.{ExprBinary.Op.Or.name}"} or used
     return frozenset(used)
 
 

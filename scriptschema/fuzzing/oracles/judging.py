@@ -228,12 +228,17 @@ class Judge:
         )
 
     def _stuck(self, runs: Sequence[Run]) -> Verdict | None:
-        """Return a verdict if all of several runs hang, unless they are runs of several targets."""
+        """Return a verdict if all of several runs hang, unless they are runs of several targets.
+
+        Some of the runs may have reached the memory limit before the time limit.
+        """
         kinds = {run.outcome.kind for run in runs}
-        if kinds != {outcome.HANG} or not kinds <= self.oracles or len({*self.targets}) > 1:
+        limits = outcome.LIMITS & self.oracles
+        if outcome.HANG not in kinds or not kinds <= limits or len({*self.targets}) > 1:
             return None
         names = ", ".join(differential.short_names(runs))
-        return Verdict(Signature(outcome.HANG, names), "all runs hang")
+        text = "all runs hang" + " or run out of memory" * (outcome.MEMORY in kinds)
+        return Verdict(Signature(outcome.HANG, names), text)
 
     def _own(self, sources: Sources, runs: Sequence[Run]) -> Verdict | None:
         try:

@@ -823,6 +823,28 @@ def test_a_program_that_hangs_in_all_runs_is_a_find_only_if_it_was_generated_to_
     fuzzer.close()
 
 
+def test_a_difference_that_is_confirmed_in_fewer_levels_is_reported_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, log = tmp_path / "target.sh", tmp_path / "log"
+    log.touch()
+    script.write_text(
+        f"runs=$(wc -l < {log}); echo >> {log}\n"
+        'test "$1" = -O2 && echo wrong\n'
+        'test "$1" = -O1 && test "$runs" -lt 3 && echo wrong\n'
+        "exit 0\n"
+    )
+    levels = ("-O0", "-O1", "-O2")
+    target = Description("command", f"sh {script} {{variant}} {{file}}", variants=levels)
+    fuzzer = Fuzzer(Config((target,)), seed=1)
+    monkeypatch.setattr(fuzzer, "_make", lambda: MadeProgram(parse("print(1)").tree, {}))
+    batch = fuzzer.work(seconds=60, programs=2)
+    fuzzer.close()
+    [suspect] = batch.suspects
+    assert str(suspect.verdict.signature) == "difference: -O0, -O1 / -O2"
+    assert batch.again[suspect.verdict.signature] == 1
+
+
 @pytest.mark.parametrize("variants", [("-O0",), ("-O0", "-O2")])
 def test_endless_mutants_are_kept_although_the_target_also_has_a_bug_that_makes_it_hang(
     variants: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

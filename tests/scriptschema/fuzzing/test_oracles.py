@@ -377,6 +377,11 @@ def test_a_hang_within_a_short_limit_is_found_on_a_busy_machine() -> None:
     assert judged([Outcome("ok", seconds=0.6), hang]) is None  # the process had started before
 
 
+def test_a_bug_of_or_is_not_the_same_as_each_bug_without_features() -> None:
+    assert construct_of(parse("print(x0 or 1)").tree) == {"ExprBinary.Op.Or"}
+    assert not construct_of(parse("print(1)").tree)
+
+
 def test_a_hang_is_a_bug_unless_every_target_hangs() -> None:
     hang, memory = Outcome("hang"), Outcome("memory")
     for outcomes in ([ok(""), hang], [hang]):
@@ -384,7 +389,9 @@ def test_a_hang_is_a_bug_unless_every_target_hangs() -> None:
     assert bug([hang, hang]).signature == Signature("hang", "-O0, -O1")
     assert Judge(ALL, [0, 1]).judge(Sources(None, ""), runs(hang, hang)) is None
     assert Judge(["memory"], [0, 0]).judge(Sources(None, ""), runs(hang, hang)) is None
-    assert judged([hang, memory]) is None
+    assert bug([hang, memory]).signature == bug([hang, hang]).signature
+    assert judged([memory, memory]) is None
+    assert Judge(["hang"], [0, 0]).judge(Sources(None, ""), runs(hang, memory)) is None
     assert bug([ok(""), memory]).signature == Signature("memory", "-O1")
     assert bug([ok(""), hang, memory]).signature == Signature("hang", "-O1, -O2")
 
