@@ -73,7 +73,7 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     for note in notes:
         complain(f"{note.place}: not translated: {note.reason}")
     known = (name for environment in whole.environments for name, _ in environment.variables)
-    if missing := unset(whole.folder, known):
+    if missing := unset(whole.folder, known, org=_is_org(output)):
         complain(
             f"variables that requests use before anything sets them: {', '.join(missing)}; define "
             "them in the document or an environment, because such a request is not sent"
@@ -81,6 +81,12 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     if len(collections) < len(set(sources)):
         sys.exit(2)
     sys.exit(int(any(strict or note.bug for note in notes)))
+
+
+def _is_org(output: Path | None) -> bool:
+    from orgrest.files import is_request_file
+
+    return output is not None and not is_request_file(output)
 
 
 def _combined(collections: dict[str, Collection], *, apart: bool) -> Collection:
@@ -123,12 +129,12 @@ def _write(whole: Collection, output: Path | None) -> Written:
     """Write the document, its body files and its environments, or print only the document."""
     from orgrest.convert.environments import merged
     from orgrest.convert.shared import documents
-    from orgrest.files import FileError, is_request_file, write, write_new
+    from orgrest.files import FileError, write, write_new
     from orgrest.http.values.environments import PRIVATE
     from orgrest.model import to_bytes
 
     elsewhere = {name for environment in whole.environments for name, _ in environment.variables}
-    as_org = output is not None and not is_request_file(output)
+    as_org = _is_org(output)
     if output is None:
         written = documents.document_of(whole, org=as_org, bodies=None)
         click.echo(written.text, nl=False)

@@ -129,7 +129,7 @@ _FLOWS = {
     "authorization_code_with_pkce": "authorization_code",
 }
 # The settings of an OAuth 2.0 login, with their names in Postman, Insomnia and Bruno.
-_OAUTH2 = {
+OAUTH2 = {
     "tokenEndpoint": ("accessTokenUrl", "access_token_url"),
     "authorizationEndpoint": ("authUrl", "authorizationUrl", "authorization_url"),
     "clientId": ("clientId", "client_id"),
@@ -168,7 +168,7 @@ def _oauth2(parameters: Mapping[str, str]) -> Authorization:
         )
         return Authorization(problem=reason)
     values = {}
-    for name, settings in _OAUTH2.items():
+    for name, settings in OAUTH2.items():
         values[name] = next(
             (parameters[setting] for setting in settings if parameters.get(setting)), ""
         )

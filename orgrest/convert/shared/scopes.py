@@ -9,13 +9,15 @@ an environment has for the requests outside of the folder or request that the de
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from orgrest import classes
 from orgrest.convert.shared import texts
+from orgrest.convert.shared.authorization import OAUTH2
 from orgrest.convert.shared.model import Folder, Request
 from orgrest.convert.shared.texts import Variable
 
@@ -54,33 +56,47 @@ def separated(folder: Folder, elsewhere: frozenset[str]) -> Folder:
     return classes.evolve(folder, items=tuple(_separated(item, renamed) for item in folder.items))
 
 
-def unset(folder: Folder, known: Iterable[str]) -> list[str]:
+def unset(folder: Folder, known: Iterable[str], *, org: bool) -> list[str]:
     """Return the variables that have no value when requests use them, in order of first use.
 
-    The requests are assumed to be sent in order. `known` contains the names of other variables.
+    The requests are assumed to be sent in order. `known` contains the names of other variables. If
+    `org` is true, the document is an Org document: a request's variables count only in its block.
     """
     known, missing = set(known), dict[str, None]()
+    if not org:
+        known.update(name for each in _scopes(folder) for name, _ in each)
+    referred = cache(lambda text: frozenset(_referred(text)))
 
-    def visit(folder: Folder, around: Mapping[str, str]) -> None:
-        values = {**around, **dict(folder.variables)}
+    def visit(folder: Folder, around: ChainMap[str, str], seen: set[str]) -> None:
+        """Add the variables of a folder to `missing`. Those in `seen` were already followed."""
+        if folder.variables:
+            around, seen = around.new_child(dict(folder.variables)), set()
         for item in folder.items:
             if isinstance(item, Folder):
-                visit(item, values)
+                visit(item, around, seen)
                 continue
             known.update(_set_by(item.before))
-            own = {**values, **dict(item.definitions)}
-            seen = set[str]()
+            own, followed = around, seen
+            if item.definitions:
+                own, followed = around.new_child(dict(item.definitions)), set()
             left = [piece for piece in item.body or () if isinstance(piece, str)]
             left += [item.url, *chain(*item.headers)]
+            logins = {value.split()[-1] for _, value in item.headers if value.startswith("oauth2 ")}
+            settings = (f"{login}_{name}" for login in logins for name in OAUTH2)
+            left += [own[name] for name in settings if name in own]
+            without = set[str]()
             while left:
-                new = set(_referred(left.pop())) - seen
-                seen |= new
-                left += [own[name] for name in new if name in own]
-            without = {name for name in seen - own.keys() if not known & {name, name.split(".")[0]}}
+                new = referred(left.pop()) - followed
+                followed |= new
+                for name in new:
+                    if name in own:
+                        left.append(own[name])
+                    elif not known & {name, name.split(".")[0]}:
+                        without.add(name)
             missing.update(dict.fromkeys(sorted(without)))
             known.update(_set_by(item.after), (name for name, *_ in item.captures))
 
-    visit(folder, {})
+    visit(folder, ChainMap(), set())
     return list(missing)
 
 

@@ -9,9 +9,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from components import needs_engine
+from counting import bytecodes
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from imports import imported, sent
+
+from orgrest.convert.shared.model import Folder, Request
+from orgrest.convert.shared.scopes import unset
 
 pytestmark = needs_engine
 
@@ -137,6 +141,35 @@ def test_the_import_says_which_variables_have_no_value(tmp_path: Path) -> None:
     used = {"info": info, "item": [item("One", "{{inFolder}}")], "variable": [
         {"key": "inFolder", "value": "x"}]}  # fmt: skip
     assert UNSET not in imported(tmp_path, json.dumps(used), output="second.http").stderr
+
+
+def test_variables_that_only_an_oauth_login_uses_are_listed(tmp_path: Path) -> None:
+    keys = {"accessTokenUrl": "http://h/{{path}}", "clientId": "{{id}}",
+            "grant_type": "client_credentials"}  # fmt: skip
+    login = [{"key": key, "value": value} for key, value in keys.items()]
+    auth = {"type": "oauth2", "oauth2": login}
+    whole = {"info": {"name": "API", "schema": "v2.1"}, "auth": auth,
+             "item": [{"name": "One", "request": {"url": "http://h/"}}]}  # fmt: skip
+    assert f"{UNSET}: id, path;" in imported(tmp_path, json.dumps(whole)).stderr
+
+
+def test_a_variable_of_another_request_has_a_value_in_a_request_file_but_not_in_org(
+    tmp_path: Path,
+) -> None:
+    source = "GET http://h/{{x}}\n[Options]\nvariable: x=1\n\nGET http://h/{{x}}\n"
+    assert UNSET not in imported(tmp_path, source).stderr
+    assert [request.url for request in sent(tmp_path)] == ["http://h/1", "http://h/1"]
+    assert f"{UNSET}: x;" in imported(tmp_path, source, output="out.org").stderr
+
+
+def test_a_long_chain_of_variables_is_not_followed_again_for_each_request() -> None:
+    def steps(size: int) -> int:
+        chain = tuple((f"v{n}", f"{{{{v{n + 1}}}}}") for n in range(size))
+        requests = tuple(Request("GET", "http://h/{{v0}}") for _ in range(size))
+        return bytecodes(lambda: unset(Folder("", requests, chain), (), org=False))
+
+    assert unset(Folder("", (Request("GET", "{{a}}"),), (("a", "{{b}}"),)), (), org=True) == ["b"]
+    assert steps(200) < 3 * steps(100)
 
 
 @pytest.mark.parametrize("name", NAMES)
