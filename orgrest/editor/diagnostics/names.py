@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import ParsedRequest
     from orgrest.run.documents.imports import Imports
 
+_MOST_COMPARED = 5000
+"""The maximum number of comparisons of an unknown name with a known one, because they are slow."""
+
 
 def of_names(analysis: Analysis) -> Iterator[Diagnostic]:
     """Yield problems with imports and with names of requests. Offsets refer to the whole file."""
@@ -45,16 +48,22 @@ def of_names(analysis: Analysis) -> Iterator[Diagnostic]:
     if _may_be_wrong(analysis):
         yield from _of_names(analysis.requests, text)
     named = analysis.named
-    for part in analysis.parts:
-        for name in part.reading.needed:
-            if name.text.strip() not in named and "{{" not in name.text:
-                wrong = name.text.strip()
-                near = get_close_matches(wrong, named, 1)
-                known = f"available: {', '.join(sorted(named)) or 'none'}"
-                hint = f"did you mean {near[0]}?" if near else known
-                message = f"no request named {wrong}; {hint}"
-                at = part.region.to_file(name.offset(0))
-                yield Diagnostic(extent(text, at), "error", "unknown-name", message)
+    unknown = [
+        (part, name, name.text.strip())
+        for part in analysis.parts
+        for name in part.reading.needed
+        if name.text.strip() not in named and "{{" not in name.text
+    ]
+    known = f"available: {', '.join(sorted(named)) or 'none'}" if unknown else ""
+    hints: dict[str, str] = {}
+    for part, name, wrong in unknown:
+        if wrong not in hints:
+            may_compare = len(named) * (len(hints) + 1) <= _MOST_COMPARED
+            near = get_close_matches(wrong, named, 1) if may_compare else ()
+            hints[wrong] = f"did you mean {near[0]}?" if near else known
+        message = f"no request named {wrong}; {hints[wrong]}"
+        at = part.region.to_file(name.offset(0))
+        yield Diagnostic(extent(text, at), "error", "unknown-name", message)
 
 
 def _may_be_wrong(analysis: Analysis) -> bool:

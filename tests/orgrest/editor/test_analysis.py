@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from counting import bytecodes
 from evaluated import Evaluated
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.arguments import assignments
 from orgrest.editor.diagnostics.model import Diagnostic, Fix
+from orgrest.editor.diagnostics.names import of_names
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.names import Names, RenameError
@@ -241,6 +243,16 @@ def test_what_a_message_suggests_can_be_applied(text: str, after: str) -> None:
     assert fix.guess
     assert fixed(text) == after
     assert diagnostics(after) == ()
+
+
+def test_many_unknown_request_names_do_not_delay_the_editor() -> None:
+    def steps(size: int) -> int:
+        names = "".join(f"###\n# @name one{n}\nGET http://x/\n" for n in range(size))
+        wrong = "".join(f"###\n# @ref ona{n}\nGET http://x/\n" for n in range(size))
+        analysis = Analysis(names + wrong, "http")
+        return bytecodes(lambda: list(of_names(analysis)))
+
+    assert steps(200) < 3 * steps(100)
 
 
 def test_no_fix_makes_a_body_of_headers() -> None:
