@@ -53,6 +53,11 @@ _SUBJECTS: Final = {
     "cookie": "cookie {}", "jsonpath": "body {}", "xpath": "xpath {}", "redirects": "redirects",
     "bytes": "bytes", "sha256": "sha256", "variable": "js {}",
 }  # fmt: skip
+_OF_SCRIPTS: Final = (
+    "clearTimeout", "console", "httpFile", "httpRegion", "pm", "request", "response", "setTimeout",
+    "sleep", "test",
+)  # fmt: skip
+"""The names that have another meaning in the assertions that replace `variable`."""
 _COUNTED: Final = {
     "redirects": ("redirects",),
     "bytes": ("length",),
@@ -115,6 +120,8 @@ _PATHS: Final = {"jsonpath": "response.body.{}", "header": "response.headers.{}"
 """Maps a query of a capture to what follows the request's name in a reference."""
 _TIMES: Final = {"delay": "ms", "max-time": "s", "retry-interval": "ms"}
 """Maps the options that are times to their default units."""
+_LONGEST_RETRY: Final = 3_600_000
+"""The longest time for which orgrest repeats a request, in milliseconds."""
 _QUIET: Final = ("verbose", "very-verbose", "verbosity", "compressed", "http1.1", "output")
 
 
@@ -388,7 +395,8 @@ class _Reader(Reader):
         if query == "variable":
             original = _string(argument)
             name = self.names.name(original) if original in self._captured else ""
-            if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or UNUSABLE.fullmatch(name):
+            unusable = UNUSABLE.fullmatch(name) or name in _OF_SCRIPTS
+            if unusable or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
                 return None
             self._asserted.add(original)
             argument = f'"{name}"'
@@ -472,7 +480,16 @@ class _Reader(Reader):
         assertions = entry.assertions
         if not any(assertion.startswith("status ") for assertion in assertions):
             assertions = [_ANY_STATUS, *assertions]
-        if limit := entry.retries * entry.interval:
+        if entry.retries:
+            wanted = entry.retries * entry.interval
+            limit = min(wanted or 1000, _LONGEST_RETRY)
+            if limit != wanted:
+                self._note(
+                    entry,
+                    f"[Options] retry: {entry.retries} with pauses of {entry.interval} ms: "
+                    f"the request is repeated for {limit // 1000} s instead",
+                    entry.line,
+                )
             shown = f"{limit} ms" if limit % 1000 else f"{limit // 1000} s"
             # a script sets a captured variable only after the last response
             assertions = [
@@ -558,7 +575,7 @@ class _Reader(Reader):
         assertion = None
         if match := _ONE_LINE.fullmatch(text):
             assertion = f"body == {json.dumps(_plain(match['content']), ensure_ascii=False)}"
-        elif match := re.fullmatch(r"```(?!(?:json|xml|graphql)\n)\w*\n(.*?)```", text, re.DOTALL):
+        elif match := re.fullmatch(r"```[ \t]*\n(.*?)```", text, re.DOTALL):
             assertion = f"body == {json.dumps(match[1], ensure_ascii=False)}"
         elif text[0] in "{[" and "{{" not in text and (value := json_or(text)) is not None:
             assertion = f"body $ == {json.dumps(value, ensure_ascii=False)}"

@@ -240,6 +240,11 @@ def test_an_imported_assertion_has_the_verdict_that_it_has_in_hurl(
         ('HTTP 200\n[Captures]\na: body\n[Asserts]\nvariable "a" == "b == c"', 'variable "a"'),
         ('HTTP 200\n[Captures]\na: jsonpath "$..b"', "[Captures] a: jsonpath"),
         ("[Options]\nretry: -1", "[Options] retry: -1"),
+        ("[Options]\nretry: 5\nretry-interval: 0", "0 ms: the request is repeated for 1 s instead"),
+        ("[Options]\nretry: 4000", "the request is repeated for 3600 s instead"),
+        ("HTTP 200\n```base64\nYQ==\n```", "source:3: not translated: the expected body"),
+        ("HTTP 200\n```hex\n61\n```", "source:3: not translated: the expected body"),
+        ("HTTP 200\n```raw\n{{a}}\n```", "source:3: not translated: the expected body"),
         ("[Options]\ninsecure: true", "[Options] insecure: true"),
         ("[Options]\nmax-time: 3m", "[Options] max-time: 3m"),
         ("[New]\na: b", "[New] a: b"),
@@ -535,6 +540,35 @@ def test_assertions_of_captured_variables_and_a_body_below_them_have_the_verdict
         assert done.exit_code == 0, done.output
         ran = CliRunner().invoke(program, ["test", str(tmp_path / "out.http")])
     assert (ran.exit_code == 0) is holds, ran.output
+
+
+@needs_engine
+@pytest.mark.parametrize(
+    "name", ["console", "httpFile", "name", "pm", "request", "response", "setTimeout", "url"]
+)
+def test_an_assertion_of_a_captured_variable_never_checks_an_object_of_scripts(
+    name: str, tmp_path: Path
+) -> None:
+    with RawServer(response(VARIABLES)) as server:
+        text = f'GET {server.url}/\nHTTP 200\n[Captures]\n{name}: jsonpath "$.n"\n'
+        done = imported(tmp_path, f'{text}[Asserts]\nvariable "{name}" == 7\n', "--strict")
+        ran = CliRunner().invoke(program, ["test", str(tmp_path / "out.http")])
+    assert ran.exit_code == 0, ran.output
+    assert done.exit_code == (name not in ("name", "url"))
+    assert (f'[Asserts] variable "{name}"' in done.stderr) is bool(done.exit_code)
+
+
+@pytest.mark.parametrize(("retries", "interval"), [(3, "0"), (4000, "1s")])
+def test_a_request_that_is_retried_at_once_or_for_hours_is_sent_again(
+    retries: int, interval: str, tmp_path: Path
+) -> None:
+    answers = [response(b"", status="503 Busy"), response(b"")]
+    with RawServer(lambda connection, _: connection.sendall(answers.pop(0))) as server:
+        options = f"[Options]\nretry: {retries}\nretry-interval: {interval}\n"
+        assert imported(tmp_path, f"GET {server.url}/\n{options}HTTP 200\n").exit_code == 0
+        ran = CliRunner().invoke(program, ["test", str(tmp_path / "out.http")])
+    assert ran.exit_code == 0, ran.output
+    assert answers == []
 
 
 @pytest.mark.parametrize("section", ["Captures]\na: status", "Asserts]\nstatus == 200"])
