@@ -71,20 +71,17 @@ class Sent:
     """A document's requests at the time of a run, by line.
 
     `requests` maps the line of each request to the request's identity. `starts` maps the line of
-    each block, or of each request outside blocks, to the identities of its requests. `titles` maps
-    the line of each request to its method and URL as written.
+    each block, or of each request outside blocks, to the identities of its requests.
     """
 
     def __init__(self, analysis: Analysis) -> None:
         self.requests: dict[int, _Key] = {}
         self.starts: dict[int, list[_Key]] = {}
-        self.titles: dict[int, str] = {}
         text = Source(analysis.text)
         for key, part, request in _requests(analysis):
             line = text.position(part.region.to_file(request.span.start)).line
             block = part.region.block
             self.requests[line] = key
-            self.titles[line] = f"{request.method} {request.target.text}"
             self.starts.setdefault(block.line + 1 if block else line, []).append(key)
 
 
@@ -95,8 +92,8 @@ class LastOutcomes:
         self._known: dict[_Key, _Last] = {}
         self.answered: dict[str, dict[str, str]] = {}
         """For each request name, the paths into its last response, with their descriptions."""
-        self.sent: dict[str, dict[str, str]] = {}
-        """The same for the method and URL of each request, as written."""
+        self.sent: dict[object, dict[str, str]] = {}
+        """The same for the content of each request, as `content_of` returns it."""
 
     def keep(self, sent: Sent, outcome: Outcome) -> None:
         """Record the outcome of a block or request. `sent` indexes the requests that were sent."""
@@ -111,8 +108,7 @@ class LastOutcomes:
         for exchange in outcome.own:
             key = sent.requests.get(exchange.request.line or 0)
             if key is not None and exchange.response is not None:
-                title = sent.titles[exchange.request.line or 0]
-                self.sent[title] = dict(_paths(exchange.response))
+                self.sent[key[0]] = dict(_paths(exchange.response))
                 verdicts = tuple(_masked(test, safe) for test in exchange.tests)
                 status = f"{exchange.response.status} in {exchange.response.duration:.3f} s"
                 self._known[key] = _Last(f"{status}{counted(verdicts)}", verdicts)
@@ -153,12 +149,12 @@ def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRe
     seen = Counter[object]()
     for part in analysis.parts:
         for request in part.parsed.requests:
-            what = _sends(request)
+            what = content_of(request)
             yield (what, seen[what]), part, request
             seen[what] += 1
 
 
-def _sends(request: ParsedRequest) -> object:
+def content_of(request: ParsedRequest) -> object:
     """Return what a request sends, as a value that identifies the request."""
     headers = tuple(
         (header.name.text, header.value.text) if isinstance(header, HeaderLine) else header.name

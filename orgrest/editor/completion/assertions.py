@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from orgrest.editor.assertions import content_of
 from orgrest.editor.completion import openapi
 from orgrest.editor.completion.model import Context, Offer
 from orgrest.http.assertions import OPERATORS, SUBJECTS
@@ -75,8 +76,9 @@ def subjects(_: Cursor, here: Context) -> Iterator[Offer]:
 def paths(cursor: Cursor, here: Context) -> Iterator[Offer]:
     """Yield paths from the OpenAPI description, and those into the last response."""
     yield from openapi.paths(cursor, here)
-    written = openapi.request_line(cursor)
-    known = cursor.imported().sent.get(" ".join(written), {}) if written else {}
+    sent = cursor.imported().sent
+    request = cursor.request() if sent else None
+    known = sent.get(content_of(request), {}) if request else {}
     for path, about in known.items():
         part, _, rest = path.partition(".")
         if part == "headers" and here.subject == "header":

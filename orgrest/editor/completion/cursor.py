@@ -7,20 +7,21 @@ demand.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orgrest.editor import regions
 from orgrest.editor.completion.model import Candidate, Context, Imported, Kind, Offer
-from orgrest.http.parsing import request_file, restclient
+from orgrest.http.parsing import dialects, request_file, restclient
 from orgrest.http.parsing.lines import BLANKS
-from orgrest.model import Span, end_of_line
+from orgrest.model import Source, Span, end_of_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from orgrest.description.model import Description
-    from orgrest.http.syntax import LineState
+    from orgrest.http.syntax import LineState, ParsedRequest
 
 # The endings of candidates, and patterns that match such an ending in the text after the offset.
 _ENDS = [
@@ -120,6 +121,21 @@ class Cursor:
         if self.is_common:
             return request_file.read_above(self.above)
         return restclient.read_above(self.above)
+
+    def request(self) -> ParsedRequest | None:
+        """Return the request at the offset, or None. Only the part of the text around is parsed."""
+        at = self.start + len(self.before)
+        if self.region is not None:
+            parsed = self.region.parse()
+        else:
+            is_restclients, starts = dialects.parts(self.code)
+            ends = [*starts[1:], len(self.code)]
+            part = bisect_right(starts, at) - 1
+            span = Span(starts[part], ends[part])
+            source = Source(self.code)
+            parsed = dialects.read_part(source, span, is_restclients=is_restclients)
+        request = parsed.request_at(at)
+        return request if request and request.span.reaches(at) else None
 
     def is_comment(self, line: str) -> bool:
         """Return whether `line` would be parsed as a comment.

@@ -97,14 +97,13 @@ class Imported:
 
     `variables` maps each name to the value and the place of its definition, and `requests` maps
     each name to a position. `answered` maps the name of a request to the paths into its last
-    response, with their descriptions. `sent` is the same by the method and URL of a request, as
-    written.
+    response, with their descriptions. `sent` is the same by the content of a request.
     """
 
     variables: Mapping[str, tuple[str, str]] = classes.field(factory=dict)
     requests: Mapping[str, str] = classes.field(factory=dict)
     answered: Mapping[str, Mapping[str, str]] = classes.field(factory=dict)
-    sent: Mapping[str, Mapping[str, str]] = classes.field(factory=dict)
+    sent: Mapping[object, Mapping[str, str]] = classes.field(factory=dict)
 
 
 def fits(text: str, prefix: str) -> bool:

@@ -67,7 +67,7 @@ def _named(cursor: Cursor) -> str:
     return ""
 
 
-def request_line(cursor: Cursor) -> tuple[str, str] | None:
+def _request_line(cursor: Cursor) -> tuple[str, str] | None:
     """Return the method and URL, as written, of the request around the offset, or None."""
     end = cursor.start + len(cursor.before + cursor.after)
     for match in reversed(list(_REQUEST.finditer(cursor.code, 0, end))):
@@ -78,7 +78,7 @@ def request_line(cursor: Cursor) -> tuple[str, str] | None:
 
 def operation(cursor: Cursor) -> Operation | None:
     """Return the operation that describes the request around the offset, or None."""
-    written = request_line(cursor)
+    written = _request_line(cursor)
     if written is None:
         return None
     method, url = written[0], _plain(written[1])

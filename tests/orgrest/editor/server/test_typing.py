@@ -393,3 +393,33 @@ def test_paths_in_an_assertion_are_offered_once_the_response_arrived(
         buffer.replace("body us", "header X-")
         assert offered("header X-|") == {"X-Id"}
         editor.close(buffer)
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "GET {{ host }}/x",
+        "GET HOST/{{$randomInt 1 5}}",
+        "GET HOST/\n  ?a=1\n  &b=2",
+        "GET HOST/a b",
+        "HOST/",
+        "PROPFIND HOST/",
+        "get HOST/",
+        'POST HOST/graphql\nA: b\n\n{"query": "{a}"}',
+    ],
+)
+def test_paths_in_an_assertion_are_those_of_its_own_request(
+    editor: Editor, folder: Path, request_text: str
+) -> None:
+    bodies = [b'{"first": 1}', b'{"second": 1}']
+    with RawServer(lambda connection, _: connection.sendall(response(bodies.pop(0)))) as server:
+        above = "POST HOST/graphql\nA: b\n\n{}\n\n###\n"
+        below = f"{request_text}\n\n?? body $.x exists\n\n###\nGET HOST/\n"
+        text = f"@host = HOST\n{above}{below}".replace("HOST", server.url)
+        buffer = editor.open(folder / "a.http", text, "http")
+        buffer.command("orgrest.send", 1)
+        assert [one.label for one in _offered(buffer, "body $.|").items] == []
+        line = text.split("###\n")[0].count("\n") + 1
+        buffer.command("orgrest.send", line)
+        assert [one.label for one in _offered(buffer, "body $.|").items] == ["$.second"]
+        editor.close(buffer)
