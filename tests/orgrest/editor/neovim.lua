@@ -68,6 +68,12 @@ local function marks()
     vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true }))
 end
 
+local function signs()
+  local namespace = vim.api.nvim_get_namespaces()["orgrest.sending"]
+  return vim.tbl_map(function(found) return { found[2], found[4].virt_text[1][1] } end,
+    vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true }))
+end
+
 local function open(name)
   vim.cmd("edit " .. vim.env.FOLDER .. "/" .. name)
   wait_for("the server", function() return require("orgrest").client() ~= nil end)
@@ -145,11 +151,6 @@ local steps = {
   slow = function()
     open("a.http")
     wait_for_the_server_to_open_it()
-    local namespace = vim.api.nvim_get_namespaces()["orgrest.sending"]
-    local function signs()
-      return vim.tbl_map(function(found) return { found[2], found[4].virt_text[1][1] } end,
-        vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true }))
-    end
     press("\\s")
     answers.during = signs()
     shown()
@@ -158,6 +159,16 @@ local steps = {
     at("{{")
     press("\\s")
     wait_for("the reason", function() return #notified > 0 end)
+    answers.after = signs()
+  end,
+  dies = function()
+    open("a.http")
+    wait_for_the_server_to_open_it()
+    press("\\s")
+    answers.during = signs()
+    vim.lsp.stop_client(require("orgrest").client().id, true)
+    wait_for("the end", function() return require("orgrest").client() == nil end)
+    vim.wait(1000, function() return #signs() == 0 end)
     answers.after = signs()
   end,
   typing = function()

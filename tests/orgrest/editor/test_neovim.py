@@ -164,6 +164,15 @@ def test_a_request_in_progress_is_marked_until_it_ends(
     assert found["after"] == []
 
 
+def test_no_request_is_in_progress_once_the_server_has_died(
+    neovim: Run, tmp_path: Path, api: str
+) -> None:
+    (tmp_path / "a.http").write_text(f"GET {api}/slow\n")
+    found = neovim("dies")
+    assert found["during"] == [[0, "  sending..."]]
+    assert found["after"] == []
+
+
 def test_a_result_that_arrives_while_the_user_types_lands_below_its_block(
     neovim: Run, tmp_path: Path, api: str
 ) -> None:

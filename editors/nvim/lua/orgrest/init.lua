@@ -145,11 +145,13 @@ local function configuration()
       end
     end,
     on_exit = function()
-      client_id = nil
-      for buffer in pairs(opened) do
-        pcall(vim.api.nvim_buf_clear_namespace, buffer, sending, 0, -1)
-      end
-      opened = {}
+      local buffers = opened
+      client_id, opened = nil, {}
+      vim.schedule(function() -- on_exit itself may not change buffers
+        for buffer in pairs(buffers) do
+          pcall(vim.api.nvim_buf_clear_namespace, buffer, sending, 0, -1)
+        end
+      end)
     end,
   }
 end
