@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from orgrest.editor import arguments
+from orgrest.editor.diagnostics.fixes import suggested
 from orgrest.editor.diagnostics.model import Diagnostic, Finding, Fix
 from orgrest.editor.parsed_regions import settings_of
 from orgrest.model import Span
@@ -129,7 +130,16 @@ def _look_alikes(analysis: Analysis, document: org.OrgDocument) -> Iterator[Find
     lines += ((line - 1, why) for line, why in unclosed)
     for line, why in lines:
         span = arguments.line_span(document, line)
-        yield Finding(Diagnostic(span, "warning", "misspelt", why))
+        fixes = partial(_suggested, analysis.text, span, why)
+        yield Finding(Diagnostic(span, "warning", "misspelt", why), fixes)
+
+
+def _suggested(text: str, span: Span, message: str) -> tuple[Fix, ...]:
+    made = suggested(message, text, span.start, span.end)
+    if made is None:
+        return ()
+    title, change = made
+    return (Fix(title, (Edit(change.start, change.end, change.text),), guess=True),)
 
 
 def _repeated_names(analysis: Analysis, document: org.OrgDocument) -> Iterator[Finding]:

@@ -29,7 +29,8 @@ _FIRST_WORD = re.compile(r"([^ \t]+)[ \t]+(?=\S)")
 _EMPTY_LINE = re.compile(r"\n[ \t]*(?=\n)")
 _HERE_WORD = re.compile(r"<<[ \t]*(\w*)")
 _SUGGESTION = re.compile(
-    r"(?:unknown (?:[a-z]+ )+|no request named )(?P<found>\S+); did you mean (?P<close>\S+)\?"
+    r"(?:unknown (?:[a-z]+ )+(?=\S+;)|no request named )(?P<found>.+)"
+    r"; did you mean (?P<close>.+)\?"
 )
 _SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
 
@@ -127,15 +128,15 @@ def _unclosed_here(at: Place) -> Made:
     return f"Add the closing line {word}", Change(where, where, f"{blanks}{word}\n", lines=True)
 
 
-def _suggested(at: Place, message: str) -> Made:
-    """Return the change that the message of a problem suggests."""
+def suggested(message: str, text: str, start: int, end: int) -> Made:
+    """Return the change that the message of a problem suggests, between two offsets in `text`."""
     match = _SUGGESTION.fullmatch(message)
-    start = at.text.find(match["found"], at.start, at.end) if match else -1
-    if match is None or start < 0:
+    if match is None:
         return None
-    return f"Replace with {match['close']}", Change(
-        start, start + len(match["found"]), match["close"]
-    )
+    word = re.compile(rf"(?<![\w-]){re.escape(match['found'])}(?![\w-])").search(text, start, end)
+    if word is None:
+        return None
+    return f"Replace with {match['close']}", Change(*word.span(), match["close"])
 
 
 FIXES: Mapping[str, Callable[[Place], Made]] = {
@@ -160,7 +161,7 @@ def fixes(part: ParsedRegion, problem: Diagnostic, file: str) -> tuple[Fix, ...]
     make = FIXES.get(problem.code)
     text = part.region.text
     place = Place(part, text, problem.span.start, problem.span.end)
-    fix = make(place) if make else _suggested(place, problem.message)
+    fix = make(place) if make else suggested(problem.message, text, place.start, place.end)
     if fix is None:
         return ()
     title, change = fix

@@ -236,13 +236,22 @@ def test_a_fix_puts_it_right(text: str, after: str) -> None:
             "# @name login\nGET http://x/\n###\n# @ref logn\nGET http://y/\n",
             "# @name login\nGET http://x/\n###\n# @ref login\nGET http://y/\n",
         ),
+        (
+            "# @name my login\nGET http://x/\n###\n# @ref my logn\nGET http://y/\n",
+            "# @name my login\nGET http://x/\n###\n# @ref my login\nGET http://y/\n",
+        ),
+        (
+            "#+begin_src htpp\nGET http://x/\n#+end_src\n",
+            "#+begin_src http\nGET http://x/\n#+end_src\n",
+        ),
     ],
 )
 def test_what_a_message_suggests_can_be_applied(text: str, after: str) -> None:
-    ((_, fix),) = fixes(text)
+    kind: Kind = "org" if text.startswith("#+") else "http"
+    ((_, fix),) = fixes(text, kind)
     assert fix.guess
-    assert fixed(text) == after
-    assert diagnostics(after) == ()
+    assert fixed(text, kind) == after
+    assert diagnostics(after, kind) == ()
 
 
 def test_many_unknown_request_names_do_not_delay_the_editor() -> None:
