@@ -7,8 +7,8 @@ are equal, the shorter source decides, and then the alphabetical order of the so
 The passes of a phase are tried together, and the edits that remove the most come first. A tree of
 thousands of messages is thus halved a few times before small parts are examined. If the original
 tree was valid, each candidate is repaired before it is tried. If the original tree can be encoded
-in the original schema, other candidates are not tried. No source is tried twice. With several jobs,
-several candidates are tried at the same time, with the same result as with one job.
+in the original schema, candidates that cannot are skipped. No source is tried twice. With several
+jobs, several candidates are tried at the same time, with the same result as with one job.
 
 Sources: A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002
 (delta debugging); G. Misherghi and Z. Su, "HDD: Hierarchical Delta Debugging", 2006.
