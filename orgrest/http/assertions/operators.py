@@ -51,20 +51,27 @@ class Comparison:
 
         Raises OrgrestError if the path is malformed or does not fit the body.
         """
-        if self.subject.whole is not None and not self.path:
-            return self.subject.whole(self.response)
-        return self.matches if self.several else next(iter(self.matches), None)
+        if self.is_body:
+            return responses.body_text(self.response)
+        matches = self.matches
+        return matches if self.subject.several and len(matches) > 1 else next(iter(matches), None)
 
     def single(self) -> Any:
-        """Like `value`, but raise OrgrestError if there are several matches."""
+        """Like `value`, but raise OrgrestError if an indefinite path has several matches."""
         if self.several:
             raise self.too_many()
         return self.value()
 
     @property
+    def indefinite(self) -> bool:
+        """Whether the path can have several matches, each of which must be checked."""
+        definite = self.subject.definite
+        return not (definite is None or self.is_body or definite.fullmatch(self.path))
+
+    @property
     def several(self) -> bool:
-        """Whether the subject's value is the list of several matches of its path."""
-        return self.subject.several and not self.is_body and len(self.matches) > 1
+        """Whether an indefinite path has several matches."""
+        return self.indefinite and len(self.matches) > 1
 
     def too_many(self) -> OrgrestError:
         """Return the error for an operator that cannot compare several matches."""
@@ -84,7 +91,7 @@ class Comparison:
     @property
     def is_body(self) -> bool:
         """Whether the subject is the whole body."""
-        return self.subject.whole is not None and not self.path
+        return self.subject.whole and not self.path
 
 
 Judge: TypeAlias = "Callable[[Any, str, Comparison], bool]"
@@ -99,7 +106,7 @@ class Operator:
       string.
     - `form` is a pattern that the operand must match, with its description.
     - `of` returns the value to compare, by default the subject's value, which must not be a list
-      of several matches.
+      of several matches of an indefinite path.
     - `judge` gets that value, the operand and the comparison.
     - `why` describes a failure that the value alone does not explain.
     - If `differs` is set, a failed verdict contains a diff of the value and the operand.
@@ -117,7 +124,10 @@ class Operator:
 
 
 def _equal(value: Any, expected: str, comparison: Comparison) -> bool:
-    if comparison.several and not isinstance(json_or(expected), list):
+    if comparison.indefinite and isinstance(json_or(expected), list):
+        if comparison.subject.same(comparison.matches, expected):
+            return True
+    elif comparison.several:
         raise comparison.too_many()
     if value is not None or expected not in ("null", "undefined"):
         return comparison.subject.same(value, expected)
@@ -171,7 +181,16 @@ _COMPARED: Final[Mapping[str, Callable[[float, float], bool]]] = {
 }
 
 
-def _contains(value: Any, expected: str, _: Comparison) -> bool:
+def _contains(value: Any, expected: str, comparison: Comparison) -> bool:
+    if not comparison.indefinite:
+        return _has(value, expected)
+    return any(
+        text(match) == expected if isinstance(match, int | float) else _has(match, expected)
+        for match in comparison.matches
+    )
+
+
+def _has(value: Any, expected: str) -> bool:
     if isinstance(value, list):
         return any(text(element) == expected for element in value)
     return value is not None and expected in text(value)
@@ -195,7 +214,11 @@ def _number_of(values: list[Any]) -> int:
 
 def _schema_errors(value: Any, expected: str, comparison: Comparison) -> str:
     content = responses.json_of(value) if comparison.is_body else value
-    return comparison.tools.wrong_by_schema(content, expected)
+    errors = comparison.tools.wrong_by_schema(content, expected)
+    if errors and comparison.indefinite and len(comparison.matches) == 1:
+        # A schema that describes a list must also accept a list with one element.
+        return comparison.tools.wrong_by_schema(comparison.matches, expected) and errors
+    return errors
 
 
 def _data(comparison: Comparison) -> Any:
@@ -312,6 +335,7 @@ _OPERATOR_TABLE: Final = (
         "The value is valid according to the JSON Schema in this file.",
         lambda value, expected, comparison: not _schema_errors(value, expected, comparison),
         required=True,
+        of=Comparison.value,
         why=lambda *operands: f": {errors}" if (errors := _schema_errors(*operands)) else "",
     ),
     Operator(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import re
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -15,11 +16,18 @@ from orgrest import classes
 from orgrest.http import responses
 from orgrest.http.assertions.comparing import equal, is_status, milliseconds
 from orgrest.model import OrgrestError, find_headers
+from orgrest.regular import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from orgrest.model import Response
+
+
+_DEFINITE: Final = compiled(
+    r"""\$?(?:\.?(?:[\w$-]++|\[\s*(?:-?\d++|'[^'\\]*+'|"[^"\\]*+")\s*\]))*"""
+)
+"""Matches a JSONPath that has at most one match."""
 
 
 def _missing(*_: Any) -> Any:
@@ -61,9 +69,11 @@ class Subject:
       not fit the body. The subject's value is the first match.
     - If `several` is set and there are at least two matches, the subject's value is the list of
       all.
-    - `whole`, if given, returns the subject's value when there is no path.
+    - If `whole` is set and there is no path, the subject's value is the text of the whole body.
     - `read` converts the expected value before the comparison.
     - `same` returns whether a value equals the expected value.
+    - If `definite` is set, it matches the paths that have at most one match. Several matches of
+      another path are never compared as if they were one value.
     - If `numeric` is set, the value is always a number.
     """
 
@@ -73,9 +83,10 @@ class Subject:
     find: Find
     parts: Mapping[str, str] = classes.field(factory=dict)
     several: bool = False
-    whole: Callable[[Response], Any] | None = None
+    whole: bool = False
     read: Callable[[str], str] = str
     same: Callable[[Any, str], bool] = equal
+    definite: re.Pattern[str] | None = None
     numeric: bool = False
 
     @property
@@ -175,7 +186,8 @@ _SUBJECT_TABLE: Final = (
         "the value is their list.",
         _body,
         several=True,
-        whole=responses.body_text,
+        definite=_DEFINITE,
+        whole=True,
     ),
     Subject(
         "bytes",
@@ -205,6 +217,7 @@ _SUBJECT_TABLE: Final = (
         "a list.",
         _body,
         several=True,
+        definite=_DEFINITE,
     ),
     Subject(
         "jq",

@@ -29,16 +29,20 @@ def answer(body: str = BODY, kind: str = "application/json") -> Response:
     return Response(200, "OK", "1.1", headers, body.encode(), 0.25, "http://example.org/")
 
 
-def judged(text: str, response: Response | None = None) -> tuple[bool, str]:
+def judged(
+    text: str, response: Response | None = None, tools: Tools | None = None
+) -> tuple[bool, str]:
     (request,) = parse(f"GET http://example.org/\n\n?? {text}\n").requests
     assert request.problems == ()
     (assertion,) = request.assertions
-    verdict = judge(assertion, assertion.expected.text, response or answer(), Tools(), NOWHERE)
+    verdict = judge(
+        assertion, assertion.expected.text, response or answer(), tools or Tools(), NOWHERE
+    )
     return verdict.held, verdict.reason
 
 
-def held(text: str, response: Response | None = None) -> bool:
-    return judged(text, response)[0]
+def held(text: str, response: Response | None = None, tools: Tools | None = None) -> bool:
+    return judged(text, response, tools)[0]
 
 
 @pytest.mark.parametrize(
@@ -559,9 +563,8 @@ def test_no_condition_on_several_matches_is_checked_only_for_the_first(
     for path in ("body $.items[*].id", "body $..id", "jsonpath $.items[*].id"):
         passed, reason = judged(f"{path} {negation}{condition}", _ITEMS)
         assert (passed, reason) == (False, f"{path} has 3 matches: {select}")
-    for path in ("xpath //id", "body //id"):
-        passed, reason = judged(f"{path} {negation}{condition}", _XML)
-        assert (passed, reason) == (False, f"{path} has 3 matches: {select}")
+    passed, reason = judged(f"body //id {negation}{condition}", _XML)
+    assert (passed, reason) == (False, f"body //id has 3 matches: {select}")
 
 
 @pytest.mark.parametrize(
@@ -573,6 +576,7 @@ def test_no_condition_on_several_matches_is_checked_only_for_the_first(
         ("contains 11", True),
         ("not contains 11", False),
         ("contains 13", False),
+        ("contains 1", False),
         ("count 3", True),
         ("exists", True),
         ("isDefined", True),
@@ -589,3 +593,89 @@ def test_one_of_several_matches_must_be_present_for_exists() -> None:
     assert held("body $..error not exists", errors)
     assert held("body $..error isFalse", errors)
     assert held("body $..error exists", answer('[{"error": null}, {"error": "x"}]'))
+
+
+@pytest.mark.parametrize("more", ["", ', {"n": "y"}', ', {"n": "y"}, {"n": 3}'])
+@pytest.mark.parametrize(
+    "path", ["body $.items[*].n", "jsonpath $..n", "body items[0:].n", "body $.items[?@.n].n"]
+)
+def test_a_text_in_one_of_several_matches_is_found_whatever_their_number(
+    path: str, more: str
+) -> None:
+    response = answer(f'{{"items": [{{"n": "wrong password"}}{more}]}}')
+    assert held(f"{path} contains password", response)
+    assert not held(f"{path} not contains password", response)
+    assert held(f"{path} not contains secret", response)
+
+
+@pytest.mark.parametrize("more", ["", ', {"tags": ["b"], "id": 20}'])
+def test_lists_and_objects_among_several_matches_are_searched_like_single_ones(more: str) -> None:
+    response = answer(f'[{{"tags": ["a", "long"], "id": 10}}{more}]')
+    assert held("body $[*].tags contains long", response)
+    assert held("body $[*].tags not contains lon", response)
+    assert held("body $[*] contains long", response)
+    assert not held("body $[*] not contains long", response)
+    assert held("body $[*].id contains 10", response)
+    assert held("body $[*].id not contains 1", response)
+
+
+@pytest.mark.parametrize(
+    ("items", "listed", "other"), [("", "[]", "[10]"), ("10", "[10]", "[]"), ("[1]", "[[1]]", "[]")]
+)
+@pytest.mark.parametrize("path", ["body $[*]", "body '$[?@ != 0]'", "jsonpath $[0:9]"])
+def test_a_list_of_all_matches_can_be_compared_if_there_is_only_one_or_none(
+    path: str, items: str, listed: str, other: str
+) -> None:
+    response = answer(f"[{items}]")
+    for expected, holds in ((listed, True), (other, False)):
+        assert held(f"{path} == {expected}", response) is holds
+        assert held(f"{path} != {expected}", response) is not holds
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("body '$[?@.id == 1].id' == 1", True),
+        ("body '$[?@.id == 1].tags' == [2]", True),
+        ("body '$[?@.id == 1].tags' isArray", True),
+        ("body [0].id contains 1", True),
+        ("body $[0]['id'] == [1]", False),
+        ("body $[0].id == []", False),
+        ("body $[0].none == []", False),
+    ],
+)
+def test_a_single_match_is_also_compared_as_a_value(text: str, holds: bool) -> None:
+    assert held(text, answer('[{"id": 1, "tags": [2]}]')) is holds
+
+
+@pytest.mark.parametrize("path", ["jq .[].id", "xpath //id"])
+def test_several_results_of_jq_and_xpath_are_a_list_like_any_other(path: str) -> None:
+    values = [10, 11] if path.startswith("jq") else ["10", "11"]
+
+    def validated(value: object, _: str) -> str:
+        return "" if value == values else f"is {value}"
+
+    tools = Tools(
+        jq=lambda _, __: "10\n11",
+        matches=lambda text, pattern: re.search(pattern, text) is not None,
+        wrong_by_schema=validated,
+    )
+    response = answer("<r><id>10</id><id>11</id></r>", "application/xml")
+    for condition in ("schema ids.json", "matches 11", "isTrue", "exists", "!= 3", "not == 10"):
+        assert held(f"{path} {condition}", response, tools), condition
+    for condition in ("== 10", "< 3", "contains 1", "isNumber"):
+        assert not held(f"{path} {condition}", response, tools), condition
+    assert held("xpath //a exists", answer("<r><a/><a/></r>", "application/xml"))
+
+
+@pytest.mark.parametrize("items", ["10", "10, 11"])
+def test_the_schema_of_a_list_accepts_all_matches_of_a_path(items: str) -> None:
+    tools = Tools(wrong_by_schema=lambda value, _: "" if isinstance(value, list) else "no list")
+    assert held("body $[*] schema ids.json", answer(f"[{items}]"), tools)
+    assert not held("body $[0] schema ids.json", answer(f"[{items}]"), tools)
+    assert not held("body $.none[*] schema ids.json", answer(f"[{items}]"), tools)
+
+
+def test_the_schema_of_an_element_accepts_the_only_match_of_a_path() -> None:
+    tools = Tools(wrong_by_schema=lambda value, _: "" if value == 10 else "is not 10")
+    assert held("body '$[?@ == 10]' schema id.json", answer("[10, 11]"), tools)
