@@ -169,6 +169,10 @@ class Imports(RequestNames):
         self.broken.append(Broken(top, item, problem))
 
     def _file(self, path: str, importing: File) -> File:
+        if "{{" in path:
+            raise EvaluationError(
+                "the path of an import cannot contain variables: write the path itself"
+            )
         location = self._locate(path, importing)
         existing = self._files.get(location)
         if existing is not None:

@@ -86,6 +86,7 @@ def test_what_the_scripts_of_imported_files_set_is_no_problem(folder: Path) -> N
         ("import lib.http\nrun #no\n", ["no request named no; available: login, whole file"]),
         ("import none.http\nGET http://x/{{unknown}}\n", ["could not read none.http"]),
         ("import ../none.http\n", ["../none.http is outside the document's folder"]),
+        ("# @import {{v}}/a.http\n", ["the path of an import cannot contain variables"]),
         ("import bad.http\n", ["bad.http:1:8: could not read none.http"]),
         (
             "import circle.http\n",

@@ -461,6 +461,18 @@ def test_imported_requests_use_the_variables_of_the_document(run, tmp_path: Path
     assert done.reasons == []
 
 
+@pytest.mark.parametrize("line", ["# @import {}", "import {}", "run {}", "run {} (@a=1)"])
+def test_an_import_with_a_variable_in_its_path_fails_alone_and_says_what_to_write(
+    run, line: str
+) -> None:
+    line = line.format("{{root}}/b.http")
+    done = run(f"@root = a\n{line}\n###\nGET HOST/a\n###\nGET HOST/b\n")
+    assert done.sent == ["/a", "/b"]
+    column = line.index("{{") + 1
+    reason = "the path of an import cannot contain variables: write the path itself"
+    assert [each for each in done.reasons if reason in each] == [f"a.http:2:{column}: {reason}"]
+
+
 def test_very_many_imports_are_an_error(run, tmp_path: Path) -> None:
     for number in range(120):
         (tmp_path / f"f{number}.http").write_text(f"import f{number + 1}.http\n")

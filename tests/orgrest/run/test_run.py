@@ -864,6 +864,12 @@ class TestErrors:
             "defines {{value}} as the result of the block named n"
         )
 
+    @pytest.mark.parametrize("path", ["a.http", "{{x}}/a.http"])
+    def test_an_import_in_a_block_is_only_a_warning(self, run, server, path: str) -> None:
+        done = run(f"#+begin_src http\n# @import {path}\nGET HOST/json\n#+end_src\n")
+        assert len(server.requests) == 1
+        assert done.reasons == []
+
     def test_a_block_with_nothing_but_an_import_has_no_request(self, run) -> None:
         done = run("#+begin_src http\n# @import j.http\n#+end_src\n")
         assert "no request found" in done.reasons[0]

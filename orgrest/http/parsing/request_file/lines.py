@@ -97,9 +97,6 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
         return
     if rule.refused:
         reader.problem(line.start, f"@{name} is not supported: {rule.refused}", "directive")
-    elif rule.name == "import" and "{{" in value.text:
-        reason = "the path after @import cannot contain variables: write the path itself"
-        reader.problem(line.start, reason, "directive")
     elif rule.name == "import" and not reader.in_org:
         reader.items.append(Import(value, None, False, line.span))
     elif rule.names and not value.text:

@@ -535,14 +535,6 @@ def test_other_files_are_imported_and_run() -> None:
     ]
 
 
-def test_an_import_with_a_variable_in_its_path_says_that_the_path_must_be_written() -> None:
-    document = parse("@root = a\n# @import {{root}}/b.http\n###\nGET http://a/\n")
-    assert [(problem.line, problem.reason) for problem in document.problems] == [
-        (2, "the path after @import cannot contain variables: write the path itself")
-    ]
-    assert not any(isinstance(item, Import) for item in document.items)
-
-
 @pytest.mark.parametrize(
     ("line", "values"),
     [
