@@ -15,6 +15,8 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import unescape
 
 import pytest
+import trustme
+from exchanges import tls_of
 from servers import RawServer, response, silent
 from waiting import wait_until
 
@@ -932,6 +934,22 @@ class TestWaiting:
         assert done.outcomes == ["skipped"]
         assert done.requests[0]["reason"].startswith(why)
         assert done.report["summary"]["ended"] == done.requests[0]["reason"]
+
+    def test_nobody_waits_for_a_url_to_which_no_request_can_be_sent(self, run, server) -> None:
+        began = time.monotonic()
+        done = run("--wait-for", "http://127.0.0.1:99999/", "a.http", a_http="GET HOST/json")
+        assert time.monotonic() - began < 30
+        assert (done.status, done.outcomes, server.requests) == (1, ["skipped"], [])
+        assert "could not wait for http://127.0.0.1:99999/: invalid port: 99999" in done.err
+
+    def test_a_wait_goes_on_until_the_servers_certificate_is_there(self, run, server) -> None:
+        context = tls_of(trustme.CA(), "127.0.0.1")
+        with RawServer(response(b""), context=context) as other:
+            done = run(
+                "--wait-for", other.url, "--wait-timeout", "0.7", "a.http", a_http="GET HOST/json"
+            )
+        why = "was not ready within 0.7 s (--wait-timeout): the server's TLS certificate is invalid"
+        assert why in done.err
 
     def test_a_wait_ends_with_the_time_for_the_whole_run(self, run, server) -> None:
         done = run(
