@@ -204,6 +204,8 @@ class ExpansionError(OrgrestError):
 
 UNREACHED, INTERRUPTED, BROKEN_OFF = "unreached", "interrupted", "broken-off"
 """Codes of errors: no connection was made, an exchange was interrupted, the run ended first."""
+BAD_CERTIFICATE = "bad-certificate"
+"""The code of an error: the server's certificate is invalid."""
 REDIRECTS = "too-many-redirects"
 """The code of an error: the server redirects too often."""
 BAD_LENGTH = "bad-length"

@@ -417,7 +417,7 @@ class Descriptors:
 
     def __get__(self, message: object, owner: type[Message]) -> Any:
         """Create both tables of `owner`, and return the table called `name`."""
-        # By a class of their own: other threads must never see a table that is being filled.
+        # In a temporary class: other threads must never see a table that is being filled.
         made = ABCMeta(owner.__name__, (BaseMessage,), {"__annotations__": owner._hints})
         for name in TABLES:
             setattr(owner, name, getattr(made, name))

@@ -272,9 +272,9 @@ def mutated(
 
 def encoded(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[bytes]:
     """Return a strategy for encodings of trees of class `cls`. For options, see `messages`."""
-    _check_names("encoded", options)
     from scriptschema import wire
 
+    _check_names("encoded", options)
     luau = options.get("luau")
     return messages(cls, **options).map(lambda tree: wire.encode(tree, luau=luau))
 

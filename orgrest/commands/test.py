@@ -130,11 +130,11 @@ def _wait(options: SimpleNamespace, client: Client, control: Control) -> None:
 def _wait_for(url: str, client: Client, seconds: float, deadline: float | None) -> None:
     """Wait until a URL responds with a status below 500.
 
-    Raises OrgrestError after `seconds`, at the `deadline` of the run (`time.monotonic`), or at once
-    if no request can be sent to the URL.
+    Raises OrgrestError after `seconds`, at the `deadline` of the run (`time.monotonic`), or
+    immediately if no request can be sent to the URL.
     """
     from orgrest.http.transport.limits import TIME_OVER
-    from orgrest.model import OrgrestError, Request, TransportError
+    from orgrest.model import BAD_CERTIFICATE, OrgrestError, Request, TransportError
     from orgrest.run.settings import may_pass
 
     end, limit = time.monotonic() + seconds, f"within {seconds:g} s (--wait-timeout)"
@@ -152,7 +152,7 @@ def _wait_for(url: str, client: Client, seconds: float, deadline: float | None) 
         except TransportError as error:
             why = error.reason
             # A server may have a temporary certificate until its own one has been issued.
-            if not may_pass(error) and error.code != "bad-certificate":
+            if not may_pass(error) and error.code != BAD_CERTIFICATE:
                 raise OrgrestError(f"could not wait for {request.url}: {why}") from None
         if time.monotonic() + _PAUSE >= end:
             raise OrgrestError(f"{request.url} was not ready {limit}: {why}")

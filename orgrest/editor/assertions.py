@@ -103,12 +103,15 @@ class LastOutcomes:
 
         for each in (*outcome.needed, outcome):
             for exchange in each.own:
-                if each.name and exchange.response is not None:
-                    self.answered[each.name] = dict(_paths(exchange.response))
-        for exchange in outcome.own:
-            key = sent.requests.get(exchange.request.line or 0)
-            if key is not None and exchange.response is not None:
-                self.sent[key[0]] = dict(_paths(exchange.response))
+                if exchange.response is None:
+                    continue
+                paths = dict(_paths(exchange.response))
+                if each.name:
+                    self.answered[each.name] = paths
+                key = sent.requests.get(exchange.request.line or 0) if each is outcome else None
+                if key is None:
+                    continue
+                self.sent[key[0]] = paths
                 verdicts = tuple(_masked(test, safe) for test in exchange.tests)
                 status = f"{exchange.response.status} in {exchange.response.duration:.3f} s"
                 self._known[key] = _Last(f"{status}{counted(verdicts)}", verdicts)

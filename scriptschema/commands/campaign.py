@@ -428,8 +428,7 @@ def _report(folder: Path) -> None:
 
 def explain(folder: Path, config: Config, programs: int, names: list[str]) -> None:
     """Print what a demonstration did, and what to do next."""
-    runs = [target.run_name(variant) for target in config.targets for variant in target.variants]
-    lines = [f"each program was run on {', '.join(runs)}"]
+    lines = [f"each program was run on {', '.join(config.run_names)}"]
     if names:
         lines.append(f"to run a find again: scriptschema reproduce {folder / 'finds' / names[0]}")
     elif not programs:

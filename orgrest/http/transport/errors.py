@@ -11,7 +11,7 @@ import urllib3
 
 from orgrest.http.transport.limits import FloodError, OverdueError
 from orgrest.http.transport.wire import show
-from orgrest.model import INTERRUPTED, UNREACHED
+from orgrest.model import BAD_CERTIFICATE, INTERRUPTED, UNREACHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,10 +60,10 @@ def is_timeout(error: BaseException) -> bool:
 def code_of(error: BaseException) -> str:
     """Return UNREACHED if no connection was established, otherwise INTERRUPTED.
 
-    Return "bad-certificate" if the server's certificate is invalid, because it stays invalid.
+    Return BAD_CERTIFICATE if the server's certificate is invalid.
     """
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in _causes(error)):
-        return "bad-certificate"
+        return BAD_CERTIFICATE
     unmade = (_ERRORS.NewConnectionError, _ERRORS.ConnectTimeoutError)
     reached = not any(isinstance(cause, unmade) for cause in _causes(error))
     return INTERRUPTED if reached else UNREACHED

@@ -89,7 +89,7 @@ def _checked(edited: EditedDocument, block: Block, arguments: Arguments, path: P
 def _is_linked(edited: EditedDocument, block: Block, target: Path) -> bool:
     document, folder = edited.document, edited.settings.inputs.directory
     result = result_of(document, edited.now(block) or block)
-    if result is None or not os.path.exists(target):  # noqa: PTH110 (never raises)
+    if result is None or not os.path.exists(target):  # noqa: PTH110  # Path.exists may raise
         return False
     links = _LINKED.finditer(document.text, result.start, result.end)
     return any((folder / linked(match[0])).resolve() == target for match in links)

@@ -117,15 +117,15 @@ class Config:
         return min(known, default=None) if all(versions) else None
 
     @property
+    def run_names(self) -> list[str]:
+        """The names of all runs of a program: a run for each target and variant."""
+        return [target.run_name(each) for target in self.targets for each in target.variants]
+
+    @property
     def run_targets(self) -> dict[str, int]:
         """The index of each run's target, by the name of the run in signatures."""
-        runs = [
-            (number, target.run_name(variant))
-            for number, target in enumerate(self.targets)
-            for variant in target.variants
-        ]
-        names = shortened([name for _, name in runs])
-        return {name: number for name, (number, _) in zip(names, runs, strict=True)}
+        indexes = [index for index, target in enumerate(self.targets) for _ in target.variants]
+        return dict(zip(shortened(self.run_names), indexes, strict=True))
 
     @property
     def descriptions(self) -> list[str]:

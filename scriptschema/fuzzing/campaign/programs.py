@@ -151,7 +151,7 @@ class MadeProgram:
 
     @property
     def as_written(self) -> tuple[ModuleSet, Spelling, Sources]:
-        """The tree, the style and the sources, as `Runner.judge_all` takes them."""
+        """The tree, the style and the sources: the first arguments of `Runner.judge_all`."""
         return self.tree, self.style, self.sources
 
     @property

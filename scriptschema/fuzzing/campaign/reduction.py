@@ -108,26 +108,28 @@ class _Test:
 
         If `whole` is true, all targets and variants run with their full time limits.
         """
-        for _ in range(max(self.tries, 1)):
-            shown = self._verdict(tree, style, whole=whole)
-            if shown is not None:
-                return shown
-        return None
+        return self._tried(tree, style, self.tries, whole=whole)
 
-    def whole(self, tree: ModuleSet, style: Spelling = None) -> tuple[Verdict, list[Run]] | None:
-        """Like `verdict` with `whole`, but also try new processes if necessary."""
-        for self.tries in (0, TRIES):
-            shown = self.verdict(tree, style, whole=True)
+    def confirmed(self, tree: ModuleSet, style: Spelling) -> tuple[Verdict, list[Run]] | None:
+        """Like `verdict` with `whole`, but with any value of `tries`."""
+        shown = self._tried(tree, style, 0, whole=True)
+        return shown or self._tried(tree, style, TRIES, whole=True)
+
+    def _tried(
+        self, tree: ModuleSet, style: Spelling, tries: int, *, whole: bool
+    ) -> tuple[Verdict, list[Run]] | None:
+        runner = self.runner if whole else self.quick or self.runner
+        for _ in range(max(tries, 1)):
+            if tries:
+                runner.restart()
+            shown = self._verdict(runner, tree, style, whole=whole)
             if shown is not None:
                 return shown
         return None
 
     def _verdict(
-        self, tree: ModuleSet, style: Spelling, *, whole: bool
+        self, runner: Runner, tree: ModuleSet, style: Spelling, *, whole: bool
     ) -> tuple[Verdict, list[Run]] | None:
-        runner = self.runner if whole else self.quick or self.runner
-        if self.tries:
-            runner.restart()
         verdict, runs = runner.verdict(tree, style, whole=whole, wanted=self.signature)
         if verdict is None or not verdict.signature.agrees(self.signature, self.targets):
             return None
@@ -196,7 +198,7 @@ def reduce_suspect(
         if isinstance(style, str):
             return _reduce_text(test, suspect, style)
         test.style = style
-        shown = test.whole(tree, style)
+        shown = test.confirmed(tree, style)
         if shown is not None:
             break
     else:
@@ -218,7 +220,7 @@ def reduce_suspect(
             except NotInterestingError:  # with this variant, the program shows another bug
                 continue
             tests += count
-            again = test.whole(smaller, test.style)
+            again = test.confirmed(smaller, test.style)
             if again is not None:
                 verdict, runs = again
                 best, style = smaller, test.style

@@ -115,8 +115,7 @@ class State:
             campaign.path, config, versions_of(config.targets), self.seconds, self._report_find
         )
         self.seeds = Seeds(campaign, self.corpus)
-        names = [each.run_name(variant) for each in config.targets for variant in each.variants]
-        self.triage = Triage(self.finds, KnownBugs(config.known, names))
+        self.triage = Triage(self.finds, KnownBugs(config.known, config.run_names))
         self.write()
 
     def seconds(self) -> float:

@@ -37,9 +37,9 @@ class Interval:
     compiled, which `compiled` counts. `errors` counts runs by normalised error message. `features`
     counts programs by feature (`corpora.features`). `known` counts occurrences of known bugs.
     `unconfirmed` counts verdicts that a second run did not confirm, except for crashes and similar
-    outcomes, which become finds anyway. `exempt` counts verdicts for
-    which the program itself is the cause: it is endless, or catches a stack overflow. `operators`
-    maps each mutation operator to its counts, `[applied, changed, useful]`.
+    outcomes, which become finds anyway. `exempt` counts verdicts for which the program itself is
+    the cause: it is endless, or catches a stack overflow. `operators` maps each mutation operator
+    to its counts, `[applied, changed, useful]`.
     """
 
     seconds: float = 0.0

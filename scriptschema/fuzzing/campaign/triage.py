@@ -83,7 +83,7 @@ class _Job:
 
 @attrs.frozen
 class _Shown:
-    """What is compared of a reduced program that shows a bug.
+    """The properties that decide whether two reduced programs show the same bug.
 
     `ends` is how its runs end if they end differently, otherwise empty.
     """

@@ -148,7 +148,9 @@ class Judge:
                 verdict = verdict if is_determined(read, one_target=one_target) else None
         if verdict is None and self._checker is not None:
             verdict = self._types(self._checker, sources, runs[0])
-        return verdict or self._stuck(runs)
+        if verdict is None and outcome.HANG in kinds:
+            verdict = self._stuck(runs)
+        return verdict
 
     def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
         """Return the most severe verdict on the runs of an invalid source, or None.
@@ -228,13 +230,13 @@ class Judge:
         )
 
     def _stuck(self, runs: Sequence[Run]) -> Verdict | None:
-        """Return a verdict if all of several runs hang, unless they are runs of several targets.
+        """Return a verdict if all runs, one of which hangs, reach a limit and have the same target.
 
-        Some of the runs may have reached the memory limit before the time limit.
+        A run may reach the memory limit before the time limit.
         """
         kinds = {run.outcome.kind for run in runs}
         limits = outcome.LIMITS & self.oracles
-        if outcome.HANG not in kinds or not kinds <= limits or len({*self.targets}) > 1:
+        if not kinds <= limits or len({*self.targets}) > 1:
             return None
         names = ", ".join(differential.short_names(runs))
         text = "all runs hang" + " or run out of memory" * (outcome.MEMORY in kinds)

@@ -30,7 +30,7 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
 
 
 def hoist_alike(index: AnyIndex) -> Iterator[Edit]:
-    """Yield edits that replace all operations with the same operator and constant at once.
+    """Yield edits that remove all operations with the same operator and constant.
 
     `f(a * 4, b * 4)` becomes `f(a, b)`.
     """
